@@ -1,0 +1,290 @@
+#include "base/proc.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <uv.h>
+
+#include "base/env.h"
+#include "base/text.h"
+
+enum { ERR_CAP = 16384, LEFT_OPEN_MS = 30 };
+static const size_t DEFAULT_CAP = 64u << 20;
+
+/* One running child and its pipes. */
+struct child {
+	struct proc *p;
+	uv_process_t process;
+	uv_pipe_t in, out, err;
+	uv_timer_t timer;
+	uv_write_t write;
+	uv_buf_t chunk;
+	char room[65536];
+	bool exited, overflow;
+};
+
+void proc_release(struct proc *p)
+{
+	if (!p)
+		return;
+	buf_release(&p->out);
+	buf_release(&p->err);
+}
+
+/* The loop of this process's short children; made at the first use. */
+static uv_loop_t *children_loop(void)
+{
+	static uv_loop_t loop;
+	static bool made;
+
+	if (!made) {
+		if (uv_loop_init(&loop) != 0)
+			abort();
+		made = true;
+	}
+	return &loop;
+}
+
+static void end_child(struct child *c)
+{
+	/* The group when it has one of its own, else the child alone. */
+	if (!c->p->apart || kill(-c->process.pid, SIGKILL) != 0)
+		uv_process_kill(&c->process, SIGKILL);
+}
+
+static bool pipes_open(const struct child *c)
+{
+	return !c->p->out_to_stderr &&
+	        (!uv_is_closing((const uv_handle_t *)&c->out) ||
+	                !uv_is_closing((const uv_handle_t *)&c->err));
+}
+
+static void pipe_ended(uv_stream_t *stream)
+{
+	struct child *c = stream->data;
+
+	uv_close((uv_handle_t *)stream, NULL);
+	if (c->exited && !pipes_open(c) && !uv_is_closing((uv_handle_t *)&c->timer))
+		uv_close((uv_handle_t *)&c->timer, NULL);
+}
+
+/*
+ * The child is gone, but a process that it left behind (a hook's server, gc in
+ * the background) still holds its pipes: what the child wrote has been read.
+ */
+static void on_left_open(uv_timer_t *timer)
+{
+	struct child *c = timer->data;
+
+	if (!uv_is_closing((uv_handle_t *)&c->out))
+		uv_close((uv_handle_t *)&c->out, NULL);
+	if (!uv_is_closing((uv_handle_t *)&c->err))
+		uv_close((uv_handle_t *)&c->err, NULL);
+	uv_close((uv_handle_t *)timer, NULL);
+}
+
+static void on_exit_cb(uv_process_t *process, int64_t status, int signal)
+{
+	struct child *c = process->data;
+
+	c->p->status = signal ? 128 + signal : (int)status;
+	c->exited = true;
+	uv_close((uv_handle_t *)process, NULL);
+	if (pipes_open(c))
+		uv_timer_start(&c->timer, on_left_open, LEFT_OPEN_MS, 0);
+	else
+		uv_close((uv_handle_t *)&c->timer, NULL);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+	struct child *c = timer->data;
+
+	c->p->timed_out = true;
+	end_child(c);
+}
+
+static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
+{
+	struct child *c = handle->data;
+
+	(void)suggested;
+	*ret = uv_buf_init(c->room, sizeof(c->room));
+}
+
+static void on_out(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
+{
+	struct child *c = stream->data;
+	size_t cap = c->p->out_cap ? c->p->out_cap : DEFAULT_CAP;
+
+	if (n < 0) {
+		pipe_ended(stream);
+		return;
+	}
+	if (c->overflow)
+		return;
+	if (c->p->out.len + (size_t)n > cap) {
+		c->overflow = true;
+		end_child(c);
+		return;
+	}
+	buf_add(&c->p->out, b->base, (size_t)n);
+}
+
+static void on_err(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
+{
+	struct child *c = stream->data;
+
+	if (n < 0) {
+		pipe_ended(stream);
+		return;
+	}
+	if (c->p->err.len + (size_t)n > ERR_CAP)
+		n = ERR_CAP - (ssize_t)c->p->err.len;
+	buf_add(&c->p->err, b->base, (size_t)n);
+}
+
+static void on_written(uv_write_t *write, int status)
+{
+	struct child *c = write->data;
+
+	/* A child that stops reading early says so by its exit status. */
+	(void)status;
+	uv_close((uv_handle_t *)&c->in, NULL);
+}
+
+static int cannot_start(const struct proc *p, int rc, struct err *err)
+{
+	AUTOFREE char *name = text_visible(p->argv[0]);
+	bool git = strcmp(p->argv[0], "git") == 0;
+
+	err_set(err, git && rc == UV_ENOENT ? ERR_GIT_UNSUPPORTED : ERR_READ_FAILED,
+	        "`%s` could not be started: %s.", name, uv_strerror(rc));
+	err_hint(err,
+	        git ? "Install git 2.39 or newer and see that it is on PATH."
+	            : "See that the program is installed and on PATH, and try again.");
+	return -1;
+}
+
+static int start(uv_loop_t *loop, struct child *c, struct err *err)
+{
+	struct proc *p = c->p;
+	uv_stdio_container_t io[3] = {
+	        {.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
+	uv_process_options_t o = {
+	        .exit_cb = on_exit_cb,
+	        .file = p->argv[0],
+	        .args = (char **)p->argv,
+	        .env = (char **)(p->env ? p->env : env_for_children(true)),
+	        .cwd = p->cwd,
+	        .flags = p->apart ? UV_PROCESS_DETACHED : 0,
+	        .stdio_count = 3,
+	        .stdio = io,
+	};
+	int rc;
+
+	c->process.data = c->in.data = c->out.data = c->err.data = c->timer.data = c->write.data =
+	        c;
+	uv_timer_init(loop, &c->timer);
+	if (p->in) {
+		uv_pipe_init(loop, &c->in, 0);
+		io[0] = (uv_stdio_container_t){
+		        UV_CREATE_PIPE | UV_READABLE_PIPE, {(uv_stream_t *)&c->in}};
+	}
+	if (p->out_to_stderr) {
+		io[1] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = 2}};
+		io[2] = io[1];
+	} else {
+		uv_pipe_init(loop, &c->out, 0);
+		uv_pipe_init(loop, &c->err, 0);
+		io[1] = (uv_stdio_container_t){
+		        UV_CREATE_PIPE | UV_WRITABLE_PIPE, {(uv_stream_t *)&c->out}};
+		io[2] = (uv_stdio_container_t){
+		        UV_CREATE_PIPE | UV_WRITABLE_PIPE, {(uv_stream_t *)&c->err}};
+	}
+	rc = uv_spawn(loop, &c->process, &o);
+	if (rc != 0) {
+		if (p->in)
+			uv_close((uv_handle_t *)&c->in, NULL);
+		if (!p->out_to_stderr) {
+			uv_close((uv_handle_t *)&c->out, NULL);
+			uv_close((uv_handle_t *)&c->err, NULL);
+		}
+		uv_close((uv_handle_t *)&c->timer, NULL);
+		uv_close((uv_handle_t *)&c->process, NULL);
+		return cannot_start(p, rc, err);
+	}
+	if (!p->out_to_stderr) {
+		uv_read_start((uv_stream_t *)&c->out, on_room, on_out);
+		uv_read_start((uv_stream_t *)&c->err, on_room, on_err);
+	}
+	if (p->in) {
+		c->chunk = uv_buf_init((char *)p->in, (unsigned)p->in_len);
+		uv_write(&c->write, (uv_stream_t *)&c->in, &c->chunk, 1, on_written);
+	}
+	if (p->timeout_ms)
+		uv_timer_start(&c->timer, on_timeout, (uint64_t)p->timeout_ms, 0);
+	return 0;
+}
+
+int proc_run_all(struct proc *const *p, size_t n, struct err *err)
+{
+	uv_loop_t *loop = children_loop();
+	AUTOFREE struct child *c = xcalloc(n, sizeof(*c));
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
+	int rc = 0;
+
+	/* A child that closes its stdin early must not end abide. */
+	sigaction(SIGPIPE, &ignore, &before);
+	for (size_t i = 0; i < n; i++) {
+		c[i].p = p[i];
+		buf_reset(&p[i]->out);
+		buf_reset(&p[i]->err);
+		p[i]->status = -1;
+		p[i]->timed_out = false;
+		if (start(loop, &c[i], rc == 0 ? err : NULL) < 0)
+			rc = -1;
+	}
+	uv_run(loop, UV_RUN_DEFAULT);
+	sigaction(SIGPIPE, &before, NULL);
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		if (c[i].overflow) {
+			err_set(err, ERR_READ_FAILED, "`%s` printed more than abide accepts.",
+			        p[i]->argv[0]);
+			err_hint(err,
+			        "Run the command by hand to see what makes its output so large.");
+			rc = -1;
+		}
+	}
+	return rc;
+}
+
+int proc_run(struct proc *p, struct err *err)
+{
+	return proc_run_all(&p, 1, err);
+}
+
+char *proc_complaint(const struct proc *p)
+{
+	const char *s = buf_str(&p->err);
+	size_t len = p->err.len;
+	AUTOFREE char *cut = NULL;
+	char *shown;
+
+	while (len && (s[len - 1] == '\n' || s[len - 1] == ' '))
+		len--;
+	if (len > 400) {
+		s += len - 400;
+		len = 400;
+	}
+	cut = xstrndup(s, len);
+	for (char *c = cut; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	shown = text_visible(cut);
+	if (!*shown) {
+		free(shown);
+		shown = xasprintf("exit status %d, and it said nothing", p->status);
+	}
+	return shown;
+}

@@ -1,0 +1,48 @@
+/*
+ * Short-lived child processes whose output is read whole (libuv). Long-lived
+ * children (jobs, runners) are the gate's own.
+ */
+#ifndef ABIDE_BASE_PROC_H
+#define ABIDE_BASE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct proc {
+	/* What to run. */
+	const char *const *argv; /* NULL-terminated; argv[0] is searched in PATH */
+	const char *cwd;         /* NULL: this process's */
+	char *const *env;        /* NULL: env_for_children(true) */
+	const void *in;          /* bytes for stdin; NULL: /dev/null */
+	size_t in_len;
+	size_t out_cap;     /* bytes of stdout accepted; 0: 64 MiB. More is READ_FAILED. */
+	int timeout_ms;     /* 0: none. Past it the child's group is killed: `timed_out`. */
+	bool apart;         /* its own session: a Ctrl-C on the terminal does not reach it */
+	bool out_to_stderr; /* stdout and stderr go to this process's stderr, unread */
+
+	/* What came of it. */
+	struct buf out; /* whole stdout */
+	struct buf err; /* first 16 KiB of stderr */
+	int status;     /* exit status, or 128 + signal */
+	bool timed_out;
+};
+
+void proc_release(struct proc *p);
+#define AUTOPROC CLEANUP(proc_release) struct proc
+
+/*
+ * Runs the child to its end. 0 whatever its exit status; -1 when it could not
+ * be started (GIT_UNSUPPORTED when argv[0] is "git" and missing, else
+ * READ_FAILED) or printed more than the cap.
+ */
+int proc_run(struct proc *p, struct err *err);
+/* Runs N of them side by side; -1 with the first error when any failed. */
+int proc_run_all(struct proc *const *p, size_t n, struct err *err);
+
+/* The child's stderr as one line fit to be shown: last 400 bytes. To be freed. */
+char *proc_complaint(const struct proc *p);
+
+#endif
