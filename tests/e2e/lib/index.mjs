@@ -21,20 +21,25 @@ const topic = basename(process.argv[1] ?? 'test').replace(/\.test\.mjs$/, '');
  */
 export function test(name, options, fn) {
   if (typeof options === 'function') [options, fn] = [{}, options];
-  const { grace, ...rest } = options;
+  const { grace, timeout = 120000, ...rest } = options;
   // The file stands in the name: the place that node:test sees is this line.
-  return nodeTest(`${topic}: ${name}`, { timeout: 120000, ...rest }, async (t) => {
+  return nodeTest(`${topic}: ${name}`, rest, async (t) => {
     const s = new Sandbox(t);
     let failure = null;
     let transcript = '';
+    let timer;
     try {
       await Promise.race([
         fn(s),
-        new Promise((_, reject) => t.signal.addEventListener('abort', () => reject(new Error('the test took too long')), { once: true })),
+        new Promise((_, reject) => {
+          timer = setTimeout(() => reject(new Error(`the test took more than ${timeout} ms`)), timeout);
+        }),
       ]);
     } catch (error) {
       failure = error ?? new Error('the test threw nothing');
       transcript = s.transcript();
+    } finally {
+      clearTimeout(timer);
     }
     const last = failure ? '' : s.transcript();
     const left = await s.close({ grace });
