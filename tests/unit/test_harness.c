@@ -16,7 +16,7 @@ static void leak_check_is_not_switched_off(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leak_check_is_not_switched_off),
+	        cmocka_unit_test(leak_check_is_not_switched_off),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
