@@ -147,3 +147,22 @@ export function processesWith(name, value) {
   }
   return found;
 }
+
+// Prefixes for a command line that make the machine bad for one process tree only, in namespaces of
+// its own: no root is needed and the host is untouched. For the `wrap` option of spawn and abide.
+const within = (flags, script, ...args) => ['unshare', flags, '/bin/sh', '-euc', `${script}; exec "$@"`, ...args];
+
+export const wraps = {
+  /** No inotify instance (or no watch) can be made. */
+  noInotifyInstances: () => within('-Ur', 'echo 0 >/proc/sys/user/max_inotify_instances', 'sh'),
+  inotifyInstances: (n) => within('-Ur', `echo ${n} >/proc/sys/user/max_inotify_instances`, 'sh'),
+  inotifyWatches: (n) => within('-Ur', `echo ${n} >/proc/sys/user/max_inotify_watches`, 'sh'),
+  /** Everything under `path` can be read and not written, also by root. */
+  readOnly: (path) => within('-Urm', 'mount --bind "$0" "$0"; mount -o remount,ro,bind "$0"', path),
+  /** The folder `path` is a copy of itself on a disk of that many kB, of which none is free. */
+  fullDisk: (path, kB = 4096) => within('-Urm', [
+    'copy=$(mktemp -d)', `mount -t tmpfs -o size=${kB}k none "$copy"`, 'cp -a "$0/." "$copy/"',
+    'dd if=/dev/zero of="$copy/.filler" bs=4k 2>/dev/null || true', 'mount --move "$copy" "$0" 2>/dev/null || mount --bind "$copy" "$0"',
+    'rmdir "$copy" 2>/dev/null || true',
+  ].join('; '), path),
+};

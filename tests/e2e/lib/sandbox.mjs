@@ -89,8 +89,12 @@ export class Sandbox {
     return env;
   }
 
-  /** Starts any program. options: cwd, env (added; null removes), stdin ('pipe', 'ignore', fd), detached. */
-  spawn(file, args = [], { cwd = this.dir, env, ...rest } = {}) {
+  /**
+   * Starts any program. options: cwd, env (added; null removes), stdin ('pipe', 'ignore', fd), detached,
+   * wrap (a command line to put in front, such as one of wraps).
+   */
+  spawn(file, args = [], { cwd = this.dir, env, wrap = [], ...rest } = {}) {
+    if (wrap.length > 0) [file, ...args] = [...wrap, file, ...args];
     const child = new Child(file, args, { cwd, env: this.#environment(env), ...rest });
     this.#children.push(child);
     this.#commands.push({ cwd, child });
