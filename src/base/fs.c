@@ -1,5 +1,6 @@
 #include "base/fs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -78,6 +79,19 @@ bool fs_is_dir(const char *path)
 	struct stat st;
 
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+void fs_list(const char *dir, struct strv *ret)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			strv_push(ret, e->d_name);
+	if (d)
+		closedir(d);
+	strv_sort(ret);
 }
 
 int fs_mkdirs(const char *path, mode_t mode, struct err *err)

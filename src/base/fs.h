@@ -28,6 +28,9 @@ char *path_cwd(void);
 bool fs_exists(const char *path); /* a dangling link counts */
 bool fs_is_dir(const char *path); /* links followed */
 
+/* The names in a folder except "." and "..", sorted; none when it is not there. */
+void fs_list(const char *dir, struct strv *ret);
+
 /* Makes PATH and what is missing above it, each with MODE. */
 int fs_mkdirs(const char *path, mode_t mode, struct err *err);
 

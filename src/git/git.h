@@ -1,0 +1,188 @@
+/*
+ * git: typed calls over the `git` program, each one or two processes.
+ *
+ * Refs are read only by for-each-ref and matched by equal names; ancestry takes
+ * object ids only (a missing ref named like x-g<hex> would resolve as a
+ * describe name). Object ids are lower case hex, 40 or 64 characters. Nothing
+ * here decides anything; it tells what git said.
+ */
+#ifndef ABIDE_GIT_GIT_H
+#define ABIDE_GIT_GIT_H
+
+#include "base/base.h"
+
+enum { OID_MAX = 64 };
+
+/* "" is no object. */
+struct oid {
+	char hex[OID_MAX + 1];
+};
+
+bool oid_is_set(const struct oid *o);
+bool oid_equal(const struct oid *a, const struct oid *b);
+/* False when HEX is no object id (40 or 64 lower case hex digits). */
+bool oid_parse(struct oid *ret, const char *hex);
+
+/* --- A repository ------------------------------------------------------- */
+
+struct git {
+	char *common;        /* the common directory, real and absolute */
+	char *git_dir;       /* the caller's own: == common in the main checkout */
+	char *worktree;      /* the caller's working tree, NULL in a bare place */
+	char *main_worktree; /* the main checkout, NULL when the repository is bare */
+	size_t hex;          /* characters of an object id */
+	bool reftable;
+	struct strv config; /* "scope", "key", "value" in turn; see git_config() */
+};
+
+void git_release(struct git *g);
+#define AUTOGIT CLEANUP(git_release) struct git
+
+/*
+ * Finds the repository that DIR (NULL: the working directory) lies in.
+ * NO_REPOSITORY when there is none, GIT_UNSUPPORTED, READ_FAILED.
+ */
+int git_open(const char *dir, struct git *ret, struct err *err);
+
+/*
+ * The folder to run in. Calls that need no working tree go to the common
+ * directory (--git-dir), so they hold even when the caller's worktree is gone.
+ */
+struct git_at {
+	const char *git_dir;  /* --git-dir, or NULL: git discovers it */
+	const char *worktree; /* where git runs, and --work-tree when git_dir is given */
+};
+struct git_at git_at_common(const struct git *g);
+/* A worktree addressed by its recorded folders, never by discovery. */
+struct git_at git_at_recorded(const char *git_dir, const char *worktree);
+
+/*
+ * Runs git. P's argv is built from AT, the pins (lock time-outs) and WORDS
+ * (NULL-terminated: subcommand and arguments). Exit status is left in P->status.
+ */
+int git_run(struct git_at at, struct proc *p, const char *const *words, struct err *err);
+/* As git_run for several side by side (one argv each). */
+struct git_job {
+	struct git_at at;
+	const char *const *words;
+	struct proc p;
+};
+int git_run_all(struct git_job *jobs, size_t n, struct err *err);
+/* GIT_FAILED with git's own words: "WHAT: git said …". Always -1. */
+int git_complain(const struct proc *p, const char *what, struct err *err);
+#define GIT_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+/* --- Refs (refs.c) ------------------------------------------------------ */
+
+/*
+ * Reads the refs whose full names are NAMES (NULL-terminated) into RET, in that
+ * order, "" where missing. One process.
+ */
+int git_refs(const struct git *g, const char *const *names, struct oid *ret, struct err *err);
+
+struct git_ref {
+	char *name; /* full */
+	struct oid oid;
+	char *symref; /* full name it points to, or NULL */
+	int64_t committed_ms;
+};
+struct git_ref_list {
+	struct git_ref *v;
+	size_t n;
+};
+void git_ref_list_release(struct git_ref_list *l);
+#define AUTOREFS CLEANUP(git_ref_list_release) struct git_ref_list
+/* All refs under PREFIXES (full, NULL-terminated, each "refs/…"). */
+int git_refs_under(const struct git *g, const char *const *prefixes, struct git_ref_list *ret,
+        struct err *err);
+
+/* Whether git would take NAME as a branch's short name (no spawn). */
+bool git_branch_name_ok(const char *name);
+/* "refs/heads/NAME"; NAME may carry the prefix already. To be freed. */
+char *git_branch_ref(const char *name);
+/* The short name; points into REF. */
+const char *git_branch_short(const char *ref);
+
+/* Moves REF from OLD ("" = must not exist) to NEW with compare-and-swap. CONFLICT-free:
+   BUSY when the value was another. MESSAGE goes to the reflog. */
+int git_update_ref(const struct git *g, const char *ref, const struct oid *new_value,
+        const struct oid *old, const char *message, struct err *err);
+/* Deletes REF only if it still is OLD: BUSY otherwise. Missing is success. */
+int git_delete_ref(const struct git *g, const char *ref, const struct oid *old, struct err *err);
+
+/* --- History (history.c) ------------------------------------------------- */
+
+/* Whether A is reachable from B. A missing object is GIT_FAILED. */
+int git_is_ancestor(
+        const struct git *g, const struct oid *a, const struct oid *b, bool *ret, struct err *err);
+/* Commits in TIP not in TRUNK, and the other way round. */
+int git_ahead_behind(const struct git *g, const struct oid *tip, const struct oid *trunk,
+        int64_t *ret_ahead, int64_t *ret_behind, struct err *err);
+/* A user's word as a commit: branch, tag, remote branch, id (abbreviated too).
+   UNKNOWN_TARGET. Never lets a word that starts with '-' through. */
+int git_resolve_commit(const struct git *g, const char *word, struct oid *ret, struct err *err);
+/* The tree of a commit. */
+int git_tree_of(const struct git *g, const struct oid *commit, struct oid *ret, struct err *err);
+/* Paths that differ between two commits or trees (no renames), sorted. Bytes. */
+int git_changed_paths(const struct git *g, const struct oid *from, const struct oid *to,
+        struct strv *ret, struct err *err);
+/* The same against the merge base of the two: what TO brought since it left FROM. */
+int git_incoming_paths(const struct git *g, const struct oid *from, const struct oid *to,
+        struct strv *ret, struct err *err);
+/*
+ * A file as it stands in COMMIT. 1 when there is none (or it is no regular
+ * file), 0 when read, -1 on error; more than CAP bytes is READ_FAILED.
+ */
+int git_file_at(const struct git *g, const struct oid *commit, const char *path, size_t cap,
+        struct buf *ret, struct err *err);
+/*
+ * A configuration value as git_open() found it (last wins), or NULL. Borrowed.
+ * Only keys of abide.*, core.bare, core.worktree, init.defaultbranch,
+ * extensions.*, user.*, commit.gpgsign and notes.* are there. LOCAL: only what
+ * the repository's own files say.
+ */
+const char *git_config(const struct git *g, const char *key, bool local);
+
+/* --- Worktrees (worktree.c) ---------------------------------------------- */
+
+struct git_worktree {
+	char *path;    /* absolute, as git lists it */
+	char *branch;  /* full ref, or NULL when detached or bare */
+	char *git_dir; /* its own folder below common/worktrees, or common; NULL when unknown */
+	struct oid head;
+	char *locked; /* the reason ("" when none was given), NULL when not locked */
+	bool bare, main, missing;
+};
+struct git_worktree_list {
+	struct git_worktree *v;
+	size_t n;
+};
+void git_worktree_list_release(struct git_worktree_list *l);
+#define AUTOWORKTREES CLEANUP(git_worktree_list_release) struct git_worktree_list
+/* All registered worktrees, the main one first. Retries while another git is
+   half-way through adding or removing one. */
+int git_worktrees(const struct git *g, struct git_worktree_list *ret, struct err *err);
+
+/* What a worktree holds beyond its commit. */
+struct git_status {
+	struct oid head;       /* "" when unborn */
+	char *branch;          /* full ref, NULL when detached */
+	struct strv tracked;   /* paths with staged or unstaged changes (conflicts too) */
+	struct strv untracked; /* untracked, not ignored; folders end in '/' */
+	struct strv unmerged;
+};
+void git_status_release(struct git_status *s);
+#define AUTOSTATUS CLEANUP(git_status_release) struct git_status
+/* UNTRACKED false skips the untracked files. Takes no locks. */
+int git_status(struct git_at at, bool untracked, struct git_status *ret, struct err *err);
+
+/*
+ * What the worktree is in the middle of: "merge", "rebase", "cherry-pick",
+ * "revert", "bisect", "am", or NULL. RET_BRANCH (or NULL): the full ref that a
+ * rebase or bisect holds though HEAD is detached, to be freed. GIT_DIR is the
+ * worktree's own folder.
+ */
+int git_parked(const struct git *g, const char *git_dir, const char **ret_what, char **ret_branch,
+        struct err *err);
+
+#endif
