@@ -1,7 +1,7 @@
 // The harness itself: a test that passes because the harness is blind is worse than none.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Sandbox, alive, assert, eachZoo, fileTreeDigest, gateYaml, staysFalse, test, waitFor, wraps } from './lib/index.mjs';
+import { Sandbox, alive, assert, eachZoo, fileTreeDigest, gateYaml, lacksNamespaces, staysFalse, test, waitFor, wraps } from './lib/index.mjs';
 import { checkEnvelope } from './lib/envelope.mjs';
 
 test('a process that is left behind is found, named and ended', async () => {
@@ -90,7 +90,7 @@ test('envelopes are held to their rules', async () => {
   assert.throws(envelope({ ok: true, verb: 'none' }, 1), /exit status/);
 });
 
-test('a folder is read-only or full for one process tree, and only for that', async (s) => {
+test('a folder is read-only or full for one process tree, and only for that', { skip: lacksNamespaces() }, async (s) => {
   s.write('bad/file', 'text');
   const dir = join(s.dir, 'bad');
   const ro = await s.run('/bin/sh', ['-c', `cat '${dir}/file'; echo x >'${dir}/new'`], { wrap: wraps.readOnly(dir) });

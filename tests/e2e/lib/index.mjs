@@ -6,7 +6,7 @@ import { Sandbox, abideBin, fileTreeDigest, root } from './sandbox.mjs';
 export { default as assert } from 'node:assert/strict';
 export { Sandbox, abideBin, fileTreeDigest, root };
 export { staysFalse, waitFor } from './wait.mjs';
-export { Child, alive, children, processesWith, pss, wraps } from './process.mjs';
+export { Child, alive, children, lacksNamespaces, processesWith, pss, wraps } from './process.mjs';
 export { Repo, gateYaml } from './repo.mjs';
 export { zoo } from '../zoo/index.mjs';
 

@@ -1,5 +1,5 @@
 // Child processes: run to the end, or keep and talk to.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import { waitFor } from './wait.mjs';
 
@@ -166,3 +166,10 @@ export const wraps = {
     'rmdir "$copy" 2>/dev/null || true',
   ].join('; '), path),
 };
+
+let namespaces;
+/** For the `skip` option of tests that use wraps: false, or why this machine cannot run them. */
+export function lacksNamespaces() {
+  namespaces ??= spawnSync('unshare', ['-Urm', 'true']).status === 0;
+  return namespaces ? false : 'no user namespaces on this machine';
+}
