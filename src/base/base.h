@@ -22,5 +22,7 @@
 #include "base/proc.h"
 #include "base/platform.h"
 #include "base/result.h"
+#include "base/seam.h"
+#include "base/stop.h"
 
 #endif

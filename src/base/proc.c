@@ -6,9 +6,10 @@
 #include <uv.h>
 
 #include "base/env.h"
+#include "base/stop.h"
 #include "base/text.h"
 
-enum { ERR_CAP = 16384, LEFT_OPEN_MS = 30 };
+enum { ERR_CAP = 16384, LEFT_OPEN_MS = 30, STOP_LOOK_MS = 20, STOP_GRACE_LOOKS = 15 };
 static const size_t DEFAULT_CAP = 64u << 20;
 
 /* One running child and its pipes. */
@@ -20,6 +21,8 @@ struct child {
 	uv_write_t write;
 	uv_buf_t chunk;
 	char room[65536];
+	uv_timer_t stop; /* looks for a signal to this process */
+	int stop_looks;  /* since it came */
 	bool exited, overflow;
 };
 
@@ -43,13 +46,6 @@ static uv_loop_t *children_loop(void)
 		made = true;
 	}
 	return &loop;
-}
-
-static void end_child(struct child *c)
-{
-	/* The group when it has one of its own, else the child alone. */
-	if (!c->p->apart || kill(-c->process.pid, SIGKILL) != 0)
-		uv_process_kill(&c->process, SIGKILL);
 }
 
 static bool pipes_open(const struct child *c)
@@ -90,10 +86,32 @@ static void on_exit_cb(uv_process_t *process, int64_t status, int signal)
 	c->p->status = signal ? 128 + signal : (int)status;
 	c->exited = true;
 	uv_close((uv_handle_t *)process, NULL);
+	uv_close((uv_handle_t *)&c->stop, NULL);
 	if (pipes_open(c))
 		uv_timer_start(&c->timer, on_left_open, LEFT_OPEN_MS, 0);
 	else
 		uv_close((uv_handle_t *)&c->timer, NULL);
+}
+
+/* The group when it has one of its own, else the child alone. */
+static void signal_child(struct child *c, int signo)
+{
+	if (!c->p->apart || kill(-c->process.pid, signo) != 0)
+		uv_process_kill(&c->process, signo);
+}
+
+/* Politely first; the child gets 300 ms to end by itself. */
+static void on_stop_look(uv_timer_t *timer)
+{
+	struct child *c = timer->data;
+
+	if (!stop_signal || c->exited)
+		return;
+	c->p->stopped = true;
+	if (c->stop_looks++ == 0)
+		signal_child(c, SIGTERM);
+	else if (c->stop_looks > STOP_GRACE_LOOKS)
+		signal_child(c, SIGKILL);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -101,7 +119,7 @@ static void on_timeout(uv_timer_t *timer)
 	struct child *c = timer->data;
 
 	c->p->timed_out = true;
-	end_child(c);
+	signal_child(c, SIGKILL);
 }
 
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *ret)
@@ -125,7 +143,7 @@ static void on_out(uv_stream_t *stream, ssize_t n, const uv_buf_t *b)
 		return;
 	if (c->p->out.len + (size_t)n > cap) {
 		c->overflow = true;
-		end_child(c);
+		signal_child(c, SIGKILL);
 		return;
 	}
 	buf_add(&c->p->out, b->base, (size_t)n);
@@ -185,7 +203,9 @@ static int start(uv_loop_t *loop, struct child *c, struct err *err)
 
 	c->process.data = c->in.data = c->out.data = c->err.data = c->timer.data = c->write.data =
 	        c;
+	c->stop.data = c;
 	uv_timer_init(loop, &c->timer);
+	uv_timer_init(loop, &c->stop);
 	if (p->in) {
 		uv_pipe_init(loop, &c->in, 0);
 		io[0] = (uv_stdio_container_t){
@@ -211,6 +231,7 @@ static int start(uv_loop_t *loop, struct child *c, struct err *err)
 			uv_close((uv_handle_t *)&c->err, NULL);
 		}
 		uv_close((uv_handle_t *)&c->timer, NULL);
+		uv_close((uv_handle_t *)&c->stop, NULL);
 		uv_close((uv_handle_t *)&c->process, NULL);
 		return cannot_start(p, rc, err);
 	}
@@ -222,6 +243,8 @@ static int start(uv_loop_t *loop, struct child *c, struct err *err)
 		c->chunk = uv_buf_init((char *)p->in, (unsigned)p->in_len);
 		uv_write(&c->write, (uv_stream_t *)&c->in, &c->chunk, 1, on_written);
 	}
+	if (p->stoppable)
+		uv_timer_start(&c->stop, on_stop_look, 0, STOP_LOOK_MS);
 	if (p->timeout_ms)
 		uv_timer_start(&c->timer, on_timeout, (uint64_t)p->timeout_ms, 0);
 	return 0;
@@ -241,7 +264,7 @@ int proc_run_all(struct proc *const *p, size_t n, struct err *err)
 		buf_reset(&p[i]->out);
 		buf_reset(&p[i]->err);
 		p[i]->status = -1;
-		p[i]->timed_out = false;
+		p[i]->timed_out = p[i]->stopped = false;
 		if (start(loop, &c[i], rc == 0 ? err : NULL) < 0)
 			rc = -1;
 	}

@@ -21,6 +21,7 @@ struct proc {
 	size_t out_cap;     /* bytes of stdout accepted; 0: 64 MiB. More is READ_FAILED. */
 	int timeout_ms;     /* 0: none. Past it the child's group is killed: `timed_out`. */
 	bool apart;         /* its own session: a Ctrl-C on the terminal does not reach it */
+	bool stoppable;     /* SIGINT or SIGTERM to this process ends the child (TERM, then KILL) */
 	bool out_to_stderr; /* stdout and stderr go to this process's stderr, unread */
 
 	/* What came of it. */
@@ -28,6 +29,7 @@ struct proc {
 	struct buf err; /* first 16 KiB of stderr */
 	int status;     /* exit status, or 128 + signal */
 	bool timed_out;
+	bool stopped; /* ended by a signal to this process; see stop_check() */
 };
 
 void proc_release(struct proc *p);

@@ -1,0 +1,61 @@
+/*
+ * abide.yaml. One table (config.c) holds key, type, default, scope and help;
+ * reader, schema, `abide config` and the reference page come from it.
+ */
+#ifndef ABIDE_PROJECT_CONFIG_H
+#define ABIDE_PROJECT_CONFIG_H
+
+#include "git/git.h"
+
+#define CONFIG_FILE "abide.yaml"
+enum { CONFIG_CAP = 256 * 1024 };
+
+struct gate_job {
+	char *name; /* [A-Za-z0-9._-]{1,64} */
+	char *run;
+	int64_t timeout_ms; /* 0: none */
+	struct strv needs;
+};
+
+enum accept_require { REQUIRE_NONE, REQUIRE_HUMAN };
+enum gate_changes { GATE_CHANGES_ASK, GATE_CHANGES_REFUSE, GATE_CHANGES_ALLOW };
+
+struct config {
+	bool present; /* there is a file */
+	/* policy */
+	char *trunk; /* NULL: not named */
+	char *branch_prefix;
+	char *worktrees;   /* {repo} not yet replaced */
+	int gate_parallel; /* 0: as many as cores */
+	enum accept_require require;
+	enum gate_changes gate_changes;
+	bool keep;
+	bool logbook;
+	/* work */
+	struct strv copy, setup;
+	struct gate_job *gate;
+	size_t gate_n; /* 0: no gate */
+};
+void config_release(struct config *c);
+#define AUTOCONFIG CLEANUP(config_release) struct config
+
+/* Defaults for everything. */
+void config_defaults(struct config *c);
+/*
+ * Reads the file's LEN bytes; NAME stands in messages. CONFIG_INVALID with
+ * line and key.
+ */
+int config_parse(
+        const char *data, size_t len, const char *name, struct config *ret, struct err *err);
+/* The file as it stands in COMMIT; defaults when there is none. */
+int config_at(const struct git *g, const struct oid *commit, struct config *ret, struct err *err);
+/*
+ * A digest of the gate alone (jobs, their order, commands, time-outs, needs):
+ * equal digests mean the same gate. Lower case hex. "" without a gate. To be freed.
+ */
+char *config_gate_digest(const struct config *c);
+/* The folder for worktrees, absolute, for a repository whose main checkout (or
+   bare folder) is MAIN. To be freed. */
+char *config_worktrees_dir(const struct config *c, const char *main);
+
+#endif

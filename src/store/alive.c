@@ -1,0 +1,43 @@
+#include "store/store.h"
+
+#include <fcntl.h>
+
+#include "store/sql.h"
+
+/* Offsets of the kinds do not meet: ids stay below 2^48. */
+static int64_t offset_of(enum alive_kind kind, int64_t id)
+{
+	return ((int64_t)(kind + 1) << 48) | id;
+}
+
+static int open_lock(struct store *s, int flags)
+{
+	AUTOFREE char *path = path_join(s->dir, "alive.lck");
+
+	return open(path, flags | O_CLOEXEC, 0600);
+}
+
+bool store_alive_take(struct store *s, enum alive_kind kind, int64_t id)
+{
+	if (!s)
+		return false;
+	if (s->alive_fd < 0)
+		s->alive_fd = open_lock(s, O_RDWR | O_CREAT);
+	return s->alive_fd >= 0 && platform_byte_take(s->alive_fd, offset_of(kind, id)) == 0;
+}
+
+void store_alive_free(struct store *s, enum alive_kind kind, int64_t id)
+{
+	if (s && s->alive_fd >= 0)
+		platform_byte_free(s->alive_fd, offset_of(kind, id));
+}
+
+bool store_alive(struct store *s, enum alive_kind kind, int64_t id)
+{
+	if (!s)
+		return false;
+	/* A description of its own: own bytes count as held, too. */
+	if (s->query_fd < 0)
+		s->query_fd = open_lock(s, O_RDONLY);
+	return s->query_fd >= 0 && platform_byte_held(s->query_fd, offset_of(kind, id)) == 1;
+}
