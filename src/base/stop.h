@@ -11,6 +11,11 @@
 extern volatile int stop_signal; /* 0, SIGINT or SIGTERM */
 
 void stop_install(void);
+/*
+ * Becomes (and stays) readable when a signal came, for loops that wait by poll:
+ * libuv waits on after EINTR. Never read from it. -1 before stop_install().
+ */
+int stop_fd(void);
 /* -1 with CANCELLED when a signal came, else 0. For the gaps between two steps. */
 int stop_check(struct err *err);
 
