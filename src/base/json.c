@@ -18,7 +18,7 @@ json_t *json_read(const char *data, size_t len, char **ret_why)
 
 char *json_line(const json_t *v)
 {
-	char *s = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+	char *s = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 
 	if (!s)
 		abort();
@@ -27,7 +27,8 @@ char *json_line(const json_t *v)
 
 char *json_pretty(const json_t *v)
 {
-	AUTOFREE char *s = json_dumps(v, JSON_INDENT(2) | JSON_ENCODE_ANY);
+	AUTOFREE char *s =
+	        json_dumps(v, JSON_INDENT(2) | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
 
 	if (!s)
 		abort();

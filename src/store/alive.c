@@ -32,12 +32,17 @@ void store_alive_free(struct store *s, enum alive_kind kind, int64_t id)
 		platform_byte_free(s->alive_fd, offset_of(kind, id));
 }
 
-bool store_alive(struct store *s, enum alive_kind kind, int64_t id)
+int store_alive_ask(struct store *s, enum alive_kind kind, int64_t id)
 {
-	if (!s)
-		return false;
+	if (!s || seam_fails("store:alive"))
+		return -1;
 	/* A description of its own: own bytes count as held, too. */
 	if (s->query_fd < 0)
 		s->query_fd = open_lock(s, O_RDONLY);
-	return s->query_fd >= 0 && platform_byte_held(s->query_fd, offset_of(kind, id)) == 1;
+	return s->query_fd < 0 ? -1 : platform_byte_held(s->query_fd, offset_of(kind, id));
+}
+
+bool store_alive(struct store *s, enum alive_kind kind, int64_t id)
+{
+	return store_alive_ask(s, kind, id) == 1;
 }

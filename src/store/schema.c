@@ -17,14 +17,15 @@ const char *const schema_migrations[] = {
         "  about TEXT NOT NULL DEFAULT ''," /* await: what for */
         "  begun_at INTEGER NOT NULL,"
         "  ended_at INTEGER,"
-        "  outcome TEXT,"        /* ok, or an error slug */
+        "  outcome TEXT,"        /* ok, an error slug, interrupted; NULL: no end yet */
         "  duration_ms INTEGER," /* by the monotonic clock */
         "  waited_ms INTEGER NOT NULL DEFAULT 0,"
         "  pid INTEGER NOT NULL,"
         "  gate_digest TEXT NOT NULL DEFAULT ''"
         ") STRICT;"
-        "CREATE INDEX event_open ON event (branch, id) WHERE ended_at IS NULL;"
+        "CREATE INDEX event_open ON event (branch, id) WHERE outcome IS NULL;"
         "CREATE INDEX event_prior ON event (verb, gate_digest, id) WHERE outcome = 'ok';"
+        "CREATE INDEX event_verb ON event (verb, id) WHERE outcome = 'ok';"
         "CREATE INDEX event_branch ON event (branch, id);"
 
         "CREATE TABLE task ("

@@ -64,6 +64,8 @@ bool store_alive_take(struct store *s, enum alive_kind kind, int64_t id);
 void store_alive_free(struct store *s, enum alive_kind kind, int64_t id);
 /* Whether any process holds it, this one included. Unknown counts as not. */
 bool store_alive(struct store *s, enum alive_kind kind, int64_t id);
+/* The same for those who treat the unknown apart: 1, 0, -1 where it cannot be known. */
+int store_alive_ask(struct store *s, enum alive_kind kind, int64_t id);
 
 /* --- Fair queues (place.c) ------------------------------------------------- */
 
