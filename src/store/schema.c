@@ -38,9 +38,10 @@ const char *const schema_migrations[] = {
         "  port INTEGER,"
         "  made_by TEXT NOT NULL DEFAULT ''," /* surface */
         "  made_at INTEGER NOT NULL,"
-        "  step TEXT NOT NULL,"                 /* making, live, dropping, landed (leaving) */
+        "  step TEXT NOT NULL,"                 /* store/task.h */
         "  adopted INTEGER NOT NULL DEFAULT 0," /* the branch was there before */
-        "  copied TEXT NOT NULL DEFAULT '[]'"   /* JSON: what `copy` brought, with digests */
+        "  copied TEXT NOT NULL DEFAULT '[]',"  /* JSON: what `copy` brought, with digests */
+        "  detail TEXT NOT NULL DEFAULT '{}'"   /* JSON: what the step needs to be finished */
         ") STRICT;"
         "CREATE UNIQUE INDEX task_port ON task (port) WHERE port IS NOT NULL;"
         "CREATE INDEX task_branch ON task (branch);"

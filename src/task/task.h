@@ -48,5 +48,49 @@ int task_at(const struct project *p, const struct task *t, struct git_at *ret, s
 /* ABIDE_ID, ABIDE_BRANCH, ABIDE_WORKTREE, ABIDE_PORT, ABIDE_TASK_TRUNK for setup,
    jobs and turns, on top of the caller's environment less git's own variables. */
 void task_environment(const struct project *p, const struct task *t, struct strv *ret);
+/*
+ * Refuses where "here" is not clear: DIR (NULL: the working directory) lies in
+ * a submodule (AMBIGUOUS_TARGET, unless EXPLICIT: it was named with -C), or in
+ * the folder of a submodule that is not initialised, where git answers for the
+ * repository around it (NO_REPOSITORY). Costs nothing without submodules.
+ */
+int task_place(const struct project *p, const char *dir, bool explicit, struct err *err);
+
+/* --- Ending a task (remove.c, recover.c) ----------------------------------- */
+
+struct task_removal {
+	struct oid tip;  /* the branch is deleted only while it is exactly this; "": it stays */
+	bool discard;    /* drop: what it holds goes, and nobody is waited for */
+	const char *why; /* for the reflog and for who finds it half done: "landed", "dropped" */
+};
+struct task_removed {
+	bool worktree, branch; /* what is gone */
+	bool leaving;          /* somebody is inside; whoever looks later removes it */
+	struct strv inside;    /* "pid name" of them */
+	struct strv kept;      /* ignored files that were moved away, relative to the worktree */
+	char *kept_dir;        /* where to, NULL when nothing was */
+	char *stays;           /* why the worktree stays for good, a sentence; NULL */
+};
+void task_removed_release(struct task_removed *r);
+#define AUTOREMOVED CLEANUP(task_removed_release) struct task_removed
+/*
+ * Removes the worktree and the branch of T, journalled: a removal that was
+ * begun is finished by task_recover(). Only what `start` made is removed; of
+ * anything else, of a locked worktree and (unless discard) of one that holds
+ * changes, RET->stays says why it stays, which is no error. Without discard:
+ * single ignored files that did not come from `copy` unchanged are moved to
+ * <store>/kept/<id>/, up to 20 MiB, and while a process other than this one
+ * stands inside, the task is left as `leaving`.
+ */
+int task_remove(struct project *p, const struct task *t, const struct task_removal *how,
+        struct task_removed *ret, struct err *err);
+/*
+ * Puts right what was left half done by a process that died: a start is undone,
+ * a removal finished, an update's merge aborted, a landed task that nobody
+ * stands in any more removed. For every verb that looks; costs one small query
+ * when there is nothing. Needs no store and makes none. What could not be done
+ * yet is left for the next one, silently.
+ */
+int task_recover(struct project *p, struct err *err);
 
 #endif
