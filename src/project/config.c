@@ -1,6 +1,6 @@
 #include "project/config.h"
 
-#include <string.h>
+#include <sha256.h>
 
 void config_release(struct config *c)
 {
@@ -23,26 +23,18 @@ void config_release(struct config *c)
 void config_defaults(struct config *c)
 {
 	*c = (struct config){
-		.branch_prefix = xstrdup("agent/"),
-		.worktrees = xstrdup("../{repo}.worktrees"),
-		.gate_changes = GATE_CHANGES_ASK,
-		.logbook = true,
+	        .branch_prefix = xstrdup("agent/"),
+	        .worktrees = xstrdup("../{repo}.worktrees"),
+	        .gate_changes = GATE_CHANGES_ASK,
+	        .logbook = true,
 	};
-}
-
-int config_parse(const char *data, size_t len, const char *name, struct config *ret,
-	struct err *err)
-{
-	(void)data;
-	(void)ret;
-	err_set(err, ERR_CONFIG_INVALID, "%s (%zu bytes) cannot be read by this build.", name, len);
-	return -1;
 }
 
 int config_at(const struct git *g, const struct oid *commit, struct config *ret, struct err *err)
 {
 	AUTOBUF text = {0};
-	int rc = oid_is_set(commit) ? git_file_at(g, commit, CONFIG_FILE, CONFIG_CAP, &text, err) : 1;
+	int rc = oid_is_set(commit) ? git_file_at(g, commit, CONFIG_FILE, CONFIG_CAP, &text, err)
+	                            : 1;
 
 	if (rc < 0)
 		return -1;
@@ -51,4 +43,119 @@ int config_at(const struct git *g, const struct oid *commit, struct config *ret,
 		return 0;
 	}
 	return config_parse(buf_str(&text), text.len, CONFIG_FILE, ret, err);
+}
+
+/* --- The gate's digest ---------------------------------------------------------- */
+
+/* Canonical: sorted keys, needs sorted (their order means nothing). */
+static json_t *canonical_gate(const struct config *c)
+{
+	json_t *jobs = json_array();
+
+	for (size_t i = 0; i < c->gate_n; i++) {
+		const struct gate_job *job = &c->gate[i];
+		json_t *o = json_object();
+		AUTOSTRV needs = {0};
+		strv_extend(&needs, &job->needs);
+		strv_sort(&needs);
+		json_put_text(o, "name", job->name);
+		json_put_text(o, "run", job->run);
+		json_put_int(o, "timeout_ms", job->timeout_ms);
+		json_put(o, "needs", json_text_list(&needs, 0));
+		json_array_append_new(jobs, o);
+	}
+	return jobs;
+}
+
+char *config_gate_digest(const struct config *c)
+{
+	AUTOJSON json_t *jobs = canonical_gate(c);
+	AUTOFREE char *text = json_dumps(jobs, JSON_COMPACT | JSON_SORT_KEYS);
+	char *hex = xmalloc(SHA256_DIGEST_STRING_LENGTH);
+
+	if (!text)
+		abort();
+	if (!c->gate_n)
+		*hex = '\0';
+	else if (!SHA256_Data((const uint8_t *)text, strlen(text), hex))
+		abort();
+	return hex;
+}
+
+/* --- Where worktrees go ----------------------------------------------------------- */
+
+/* The repository's name: of a bare folder without ".git", of a hidden one its holder's. */
+static char *repo_name(const char *main)
+{
+	AUTOFREE char *dir = path_dir(main);
+	const char *base = path_base(main);
+
+	if (*base == '.' && *path_base(dir))
+		base = path_base(dir);
+	if (text_ends(base, ".git") && strlen(base) > 4)
+		return xstrndup(base, strlen(base) - 4);
+	return xstrdup(*base ? base : "repo");
+}
+
+/* PATH below BASE with "." and ".." taken out by the text alone. */
+static char *path_plain(const char *base, const char *path)
+{
+	AUTOBUF out = {0};
+
+	buf_puts(&out, *path == '/' ? "" : base);
+	while (*path) {
+		size_t n = strcspn(path, "/");
+		if (n == 2 && path[0] == '.' && path[1] == '.') {
+			while (out.len && out.data[out.len - 1] != '/')
+				out.data[--out.len] = '\0';
+			if (out.len)
+				out.data[--out.len] = '\0';
+		} else if (n && !(n == 1 && *path == '.')) {
+			buf_putc(&out, '/');
+			buf_add(&out, path, n);
+		}
+		path += n + (path[n] == '/');
+	}
+	return out.len ? buf_take(&out) : xstrdup("/");
+}
+
+char *config_worktrees_dir(const struct config *c, const char *main)
+{
+	AUTOFREE char *name = repo_name(main);
+	AUTOFREE char *plain = NULL;
+	AUTOBUF path = {0};
+	const char *p = c->worktrees;
+	const char *mark;
+
+	for (; (mark = strstr(p, "{repo}")); p = mark + strlen("{repo}")) {
+		buf_add(&path, p, (size_t)(mark - p));
+		buf_puts(&path, name);
+	}
+	buf_puts(&path, p);
+	plain = path_plain(main, buf_str(&path));
+	return path_real(plain);
+}
+
+int config_worktrees_check(const struct git *g, const char *main, const char *dir, struct err *err)
+{
+	AUTOFREE char *parent = path_dir(main);
+	const char *trusted = git_config(g, "abide.trusted", true);
+
+	if (path_inside(dir, g->common)) {
+		err_set(err, ERR_CONFIG_INVALID,
+		        "`worktrees` in abide.yaml leads to %s, which lies in git's own folder.",
+		        dir);
+		err_hint(err,
+		        "Name a folder beside the repository, such as "
+		        "`worktrees: ../{repo}.worktrees`.");
+		return -1;
+	}
+	if (path_inside(dir, parent) || (trusted && strcmp(trusted, "true") == 0))
+		return 0;
+	err_set(err, ERR_UNTRUSTED,
+	        "`worktrees` in abide.yaml leads to %s, outside of %s, which holds the repository; "
+	        "a repository may not choose that by itself.",
+	        dir, parent);
+	err_hint(err, "Allow it for this repository: `git config abide.trusted true`.");
+	return -1;
 }

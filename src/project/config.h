@@ -21,7 +21,8 @@ enum accept_require { REQUIRE_NONE, REQUIRE_HUMAN };
 enum gate_changes { GATE_CHANGES_ASK, GATE_CHANGES_REFUSE, GATE_CHANGES_ALLOW };
 
 struct config {
-	bool present; /* there is a file */
+	bool present;   /* there is a file */
+	uint64_t given; /* bit I: row I of config_keys() stands in it */
 	/* policy */
 	char *trunk; /* NULL: not named */
 	char *branch_prefix;
@@ -55,7 +56,12 @@ int config_at(const struct git *g, const struct oid *commit, struct config *ret,
  */
 char *config_gate_digest(const struct config *c);
 /* The folder for worktrees, absolute, for a repository whose main checkout (or
-   bare folder) is MAIN. To be freed. */
+   bare folder) is MAIN (real). To be freed. */
 char *config_worktrees_dir(const struct config *c, const char *main);
+/*
+ * Whether DIR may hold worktrees: inside the folder that holds MAIN, or git
+ * config abide.trusted is true in the repository's own files. UNTRUSTED.
+ */
+int config_worktrees_check(const struct git *g, const char *main, const char *dir, struct err *err);
 
 #endif
