@@ -32,6 +32,17 @@ void store_alive_free(struct store *s, enum alive_kind kind, int64_t id)
 		platform_byte_free(s->alive_fd, offset_of(kind, id));
 }
 
+int store_alive_lend(struct store *s, enum alive_kind kind, int64_t id)
+{
+	AUTOCLOSE int fd = open_lock(s, O_RDWR | O_CREAT);
+	int lent = fd;
+
+	if (fd < 0 || platform_byte_take(fd, offset_of(kind, id)) != 0)
+		return -1;
+	fd = -1;
+	return lent;
+}
+
 int store_alive_ask(struct store *s, enum alive_kind kind, int64_t id)
 {
 	if (!s || seam_fails("store:alive"))

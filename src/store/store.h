@@ -69,6 +69,11 @@ enum alive_kind {
 /* Takes the byte of (KIND, ID) until store_alive_free or death. False: not to be had. */
 bool store_alive_take(struct store *s, enum alive_kind kind, int64_t id);
 void store_alive_free(struct store *s, enum alive_kind kind, int64_t id);
+/*
+ * As take, but on a descriptor of its own (close-on-exec), which may be passed
+ * on to a child: the byte is free when the last copy is closed. -1: not to be had.
+ */
+int store_alive_lend(struct store *s, enum alive_kind kind, int64_t id);
 /* Whether any process holds it, this one included. Unknown counts as not. */
 bool store_alive(struct store *s, enum alive_kind kind, int64_t id);
 /* The same for those who treat the unknown apart: 1, 0, -1 where it cannot be known. */
