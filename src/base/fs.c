@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/stop.h"
 #include "base/text.h"
 
 char *path_join(const char *dir, const char *name)
@@ -41,16 +42,25 @@ const char *path_base(const char *path)
 char *path_real(const char *path)
 {
 	char *real = realpath(path, NULL);
+	AUTOFREE char *trimmed = NULL;
 	AUTOFREE char *dir = NULL;
 	AUTOFREE char *real_dir = NULL;
 
 	if (real)
 		return real;
-	if (!*path || strcmp(path, "/") == 0 || !strchr(path, '/'))
-		return xstrdup(path);
-	dir = path_dir(path);
+	trimmed = xstrdup(path);
+	for (size_t n = strlen(trimmed); n > 1 && trimmed[n - 1] == '/'; n--)
+		trimmed[n - 1] = '\0';
+	if (!*trimmed || strcmp(trimmed, "/") == 0 || !strchr(trimmed, '/'))
+		return STEAL(trimmed);
+	dir = path_dir(trimmed);
 	real_dir = path_real(dir);
-	return path_join(real_dir, path_base(path));
+	/* Past what exists there are no links: dots can be resolved as text. */
+	if (strcmp(path_base(trimmed), ".") == 0)
+		return STEAL(real_dir);
+	if (strcmp(path_base(trimmed), "..") == 0)
+		return path_dir(real_dir);
+	return path_join(real_dir, path_base(trimmed));
 }
 
 bool path_inside(const char *path, const char *dir)
@@ -123,6 +133,7 @@ static int read_failed(const char *path, const char *why, struct err *err)
 int fs_read(const char *path, size_t cap, struct buf *ret, struct err *err)
 {
 	AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	AUTOBUF got = {0};
 	struct stat st;
 	char chunk[65536];
 
@@ -134,7 +145,6 @@ int fs_read(const char *path, size_t cap, struct buf *ret, struct err *err)
 		return read_failed(path, strerror(errno), err);
 	if (!S_ISREG(st.st_mode))
 		return read_failed(path, "it is no regular file", err);
-	buf_reset(ret);
 	for (;;) {
 		ssize_t n = read(fd, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
@@ -142,11 +152,15 @@ int fs_read(const char *path, size_t cap, struct buf *ret, struct err *err)
 		if (n < 0)
 			return read_failed(path, strerror(errno), err);
 		if (n == 0)
-			return 0;
-		if (ret->len + (size_t)n > cap)
+			break;
+		if (got.len + (size_t)n > cap)
 			return read_failed(path, "it is larger than abide accepts", err);
-		buf_add(ret, chunk, (size_t)n);
+		buf_add(&got, chunk, (size_t)n);
 	}
+	buf_release(ret);
+	*ret = got;
+	got = (struct buf){0};
+	return 0;
 }
 
 static int write_all(int fd, const char *p, size_t len)
@@ -201,11 +215,27 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return unlink(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 
+/* Folders that their owner made read-only (module caches are) open up again. */
+static int open_up(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)ftw;
+	if ((type == FTW_D || type == FTW_DNR) && (st->st_mode & S_IRWXU) != S_IRWXU)
+		chmod(path, (st->st_mode & 07777) | S_IRWXU);
+	return 0;
+}
+
+static bool remove_all(const char *path)
+{
+	return nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 ||
+	        !fs_exists(path);
+}
+
 int fs_remove_tree(const char *path, struct err *err)
 {
-	if (!fs_exists(path))
+	if (!fs_exists(path) || remove_all(path))
 		return 0;
-	if (nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0 || !fs_exists(path))
+	nftw(path, open_up, 32, FTW_PHYS | FTW_MOUNT);
+	if (remove_all(path))
 		return 0;
 	err_set(err, ERR_WRITE_DENIED, "%s could not be removed whole: %s.", path, strerror(errno));
 	err_hint(err, "Look what holds files there (`ls -la %s`), then run the same command again.",
@@ -224,8 +254,12 @@ int fs_lock(const char *path, bool wait, int *ret_fd, struct err *err)
 		return -1;
 	}
 	while (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) != 0) {
-		if (errno == EINTR)
-			continue;
+		if (errno == EINTR) {
+			if (stop_check(err) == 0)
+				continue;
+			close(fd);
+			return -1;
+		}
 		err_set(err, errno == EWOULDBLOCK ? ERR_BUSY : ERR_WRITE_DENIED,
 		        "The lock %s could not be taken: %s.", path, strerror(errno));
 		err_hint(err, "Run the same command again.");

@@ -18,7 +18,7 @@ char *path_dir(const char *path);
 /* What follows the last slash; points into PATH. */
 const char *path_base(const char *path);
 /* Resolves links; when PATH is not there, resolves what exists of it and
-   appends the rest. To be freed. */
+   appends the rest, without "." and "..". To be freed. */
 char *path_real(const char *path);
 /* Whether PATH is DIR or lies below it (both real). */
 bool path_inside(const char *path, const char *dir);
@@ -56,7 +56,8 @@ int fs_remove_tree(const char *path, struct err *err);
 /*
  * An advisory lock on a file (made when missing, 0600), held by the open
  * descriptor and so by this process alone: any death frees it. The file is
- * never removed. WAIT false: BUSY at once when another holds it.
+ * never removed. WAIT false: BUSY at once when another holds it; true: a
+ * signal that comes while it waits is CANCELLED.
  */
 int fs_lock(const char *path, bool wait, int *ret_fd, struct err *err);
 void fs_unlock(int fd);

@@ -6,6 +6,7 @@
 #include <uv.h>
 
 #include "base/env.h"
+#include "base/fs.h"
 #include "base/stop.h"
 #include "base/text.h"
 
@@ -87,6 +88,9 @@ static void on_exit_cb(uv_process_t *process, int64_t status, int signal)
 	c->exited = true;
 	uv_close((uv_handle_t *)process, NULL);
 	uv_close((uv_handle_t *)&c->stop, NULL);
+	/* What it left behind may hold its stdin open and never read it. */
+	if (c->p->in && !uv_is_closing((uv_handle_t *)&c->in))
+		uv_close((uv_handle_t *)&c->in, NULL);
 	if (pipes_open(c))
 		uv_timer_start(&c->timer, on_left_open, LEFT_OPEN_MS, 0);
 	else
@@ -168,7 +172,8 @@ static void on_written(uv_write_t *write, int status)
 
 	/* A child that stops reading early says so by its exit status. */
 	(void)status;
-	uv_close((uv_handle_t *)&c->in, NULL);
+	if (!uv_is_closing((uv_handle_t *)&c->in))
+		uv_close((uv_handle_t *)&c->in, NULL);
 }
 
 static int cannot_start(const struct proc *p, int rc, struct err *err)
@@ -176,6 +181,12 @@ static int cannot_start(const struct proc *p, int rc, struct err *err)
 	AUTOFREE char *name = text_visible(p->argv[0]);
 	bool git = strcmp(p->argv[0], "git") == 0;
 
+	if (p->cwd && !fs_is_dir(p->cwd)) {
+		err_set(err, ERR_READ_FAILED,
+		        "`%s` could not be started in %s: the folder is not there.", name, p->cwd);
+		err_hint(err, "Make sure that %s exists, and run the same command again.", p->cwd);
+		return -1;
+	}
 	err_set(err, git && rc == UV_ENOENT ? ERR_GIT_UNSUPPORTED : ERR_READ_FAILED,
 	        "`%s` could not be started: %s.", name, uv_strerror(rc));
 	err_hint(err,
@@ -299,6 +310,9 @@ char *proc_complaint(const struct proc *p)
 	if (len > 400) {
 		s += len - 400;
 		len = 400;
+		/* Not in the middle of a character. */
+		for (; len && (*s & 0xc0) == 0x80; len--)
+			s++;
 	}
 	cut = xstrndup(s, len);
 	for (char *c = cut; *c; c++)

@@ -18,9 +18,11 @@ struct proc {
 	char *const *env;        /* NULL: env_for_children(true) */
 	const void *in;          /* bytes for stdin; NULL: /dev/null */
 	size_t in_len;
-	size_t out_cap;     /* bytes of stdout accepted; 0: 64 MiB. More is READ_FAILED. */
-	int timeout_ms;     /* 0: none. Past it the child's group is killed: `timed_out`. */
-	bool apart;         /* its own session: a Ctrl-C on the terminal does not reach it */
+	size_t out_cap; /* bytes of stdout accepted; 0: 64 MiB. More is READ_FAILED. */
+	int timeout_ms; /* 0: none. Past it the child is killed: `timed_out`. */
+	/* Its own session: a Ctrl-C on the terminal does not reach it, and what
+	   kills it (time-out, cap, stop) kills its whole group. */
+	bool apart;
 	bool stoppable;     /* SIGINT or SIGTERM to this process ends the child (TERM, then KILL) */
 	bool out_to_stderr; /* stdout and stderr go to this process's stderr, unread */
 
@@ -38,7 +40,8 @@ void proc_release(struct proc *p);
 /*
  * Runs the child to its end. 0 whatever its exit status; -1 when it could not
  * be started (GIT_UNSUPPORTED when argv[0] is "git" and missing, else
- * READ_FAILED) or printed more than the cap.
+ * READ_FAILED) or printed more than the cap. A process that the child leaves
+ * behind with its pipes open is not waited for.
  */
 int proc_run(struct proc *p, struct err *err);
 /* Runs N of them side by side; -1 with the first error when any failed. */

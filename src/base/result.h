@@ -33,9 +33,10 @@ extern enum surface result_surface;
  *   call_text("await", "landed", "fix", "timeout", "60", NULL)
  *   cli: `abide await --landed fix --timeout 60`
  *   mcp: `await {"landed": "fix", "timeout": 60}`
- * An option "" is a positional word (mcp: the argument "path" or "name" has to
- * be given by its own name instead: use "=name"; cli shows it as the bare
- * word). A value NULL is a flag. Quoted as needed. To be freed.
+ * An option "" is a positional word, and "=name" one that an mcp call has as its
+ * argument "name" ("" alone is its "path"); the cli shows words bare, before the
+ * options (after them and "--" when one begins with a dash). A value NULL is a flag. The same
+ * option again is a list (mcp: an array). Quoted as needed. To be freed.
  */
 char *call_text(const char *verb, ...) __attribute__((sentinel));
 
