@@ -30,11 +30,48 @@ void config_defaults(struct config *c)
 	};
 }
 
+/* Room for a file that is too large to be told so by the reader of YAML. */
+enum { READ_CAP = 16 * 1024 * 1024 };
+
+/*
+ * Where objects come on demand, a file that is not there looks like a file that
+ * there never was; rules must not fall away for that.
+ */
+static int check_fetched(const struct git *g, const struct oid *commit, struct err *err)
+{
+	AUTOPROC p = {0};
+
+	if (!git_config(g, "extensions.partialclone", true))
+		return 1;
+	if (git_run(git_at_common(g), &p,
+	            GIT_WORDS("ls-tree", "--name-only", "-z", commit->hex, "--", CONFIG_FILE),
+	            err) < 0)
+		return -1;
+	if (p.status == 0 && !p.out.len)
+		return 1;
+	err_set(err, ERR_READ_FAILED,
+	        CONFIG_FILE
+	        " of %.10s is not in this partial clone yet, so that nothing can be said "
+	        "of the project's rules.",
+	        commit->hex);
+	err_hint(err,
+	        "Fetch it: `git show %.10s:" CONFIG_FILE "`, then run the same command again.",
+	        commit->hex);
+	return -1;
+}
+
+int config_text_at(const struct git *g, const struct oid *commit, struct buf *ret, struct err *err)
+{
+	int rc = oid_is_set(commit) ? git_file_at(g, commit, CONFIG_FILE, READ_CAP, ret, err) : 1;
+
+	return rc == 1 && oid_is_set(commit) ? check_fetched(g, commit, err) : rc;
+}
+
 int config_at(const struct git *g, const struct oid *commit, struct config *ret, struct err *err)
 {
 	AUTOBUF text = {0};
-	int rc = oid_is_set(commit) ? git_file_at(g, commit, CONFIG_FILE, CONFIG_CAP, &text, err)
-	                            : 1;
+	AUTOFREE char *name = xasprintf(CONFIG_FILE " at %.10s", commit->hex);
+	int rc = config_text_at(g, commit, &text, err);
 
 	if (rc < 0)
 		return -1;
@@ -42,7 +79,13 @@ int config_at(const struct git *g, const struct oid *commit, struct config *ret,
 		config_defaults(ret);
 		return 0;
 	}
-	return config_parse(buf_str(&text), text.len, CONFIG_FILE, ret, err);
+	if (config_parse(buf_str(&text), text.len, name, ret, err) == 0)
+		return 0;
+	if (err) {
+		err_data(err, "file", json_string(CONFIG_FILE));
+		err_data(err, "commit", json_string(commit->hex));
+	}
+	return -1;
 }
 
 /* --- The gate's digest ---------------------------------------------------------- */

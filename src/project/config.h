@@ -48,7 +48,15 @@ void config_defaults(struct config *c);
  */
 int config_parse(
         const char *data, size_t len, const char *name, struct config *ret, struct err *err);
-/* The file as it stands in COMMIT; defaults when there is none. */
+/*
+ * The branch that `trunk:` names in a file that may be wrong elsewhere or of a
+ * newer abide, so that such a file does not make another branch the trunk. NULL
+ * when it names none. To be freed.
+ */
+char *config_peek_trunk(const char *data, size_t len);
+/* The file's text as it stands in COMMIT: 0, 1 when there is none, -1. */
+int config_text_at(const struct git *g, const struct oid *commit, struct buf *ret, struct err *err);
+/* The file as it stands in COMMIT ("": none); defaults when there is none. */
 int config_at(const struct git *g, const struct oid *commit, struct config *ret, struct err *err);
 /*
  * A digest of the gate alone (jobs, their order, commands, time-outs, needs):

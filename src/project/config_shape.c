@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <yaml.h>
 
+#include "project/config.h"
+
 /* As deep as the table goes: file, gate, job, needs. */
-enum { MAX_DEPTH = 4 };
+enum { MAX_DEPTH = 4, PEEK_DEPTH = 64, PEEK_CAP = 1024 * 1024 };
 
 /* A map or a list that is open. */
 struct frame {
@@ -38,6 +40,7 @@ int config_bad(
 {
 	AUTOFREE char *where = line ? xasprintf(" line %zu", line) : xstrdup("");
 	AUTOFREE char *text = NULL;
+	AUTOFREE char *check = call_text("config", "check", NULL, NULL);
 	va_list ap;
 
 	if (!err)
@@ -47,6 +50,7 @@ int config_bad(
 		abort();
 	va_end(ap);
 	err_set(err, ERR_CONFIG_INVALID, "%s%s: %s", name, where, text);
+	err_hint(err, "Correct it there; %s tells whether it is right.", check);
 	err_data(err, "file", json_string(name));
 	if (line)
 		err_data(err, "line", json_integer((json_int_t)line));
@@ -424,4 +428,69 @@ int config_shape(
 	}
 	config_shape_release(&w.shape);
 	return rc;
+}
+
+/* --- One key of a file that may be wrong ------------------------------------------ */
+
+/* Events until the value of the root's key `trunk`; copies it. 1: go on. */
+static int peek_event(const yaml_event_t *e, int *depth, bool *key_next, bool *found, char **ret)
+{
+	const char *s = e->type == YAML_SCALAR_EVENT ? (const char *)e->data.scalar.value : NULL;
+
+	switch (e->type) {
+	case YAML_STREAM_END_EVENT:
+	case YAML_DOCUMENT_END_EVENT:
+		return 0;
+	case YAML_MAPPING_START_EVENT:
+	case YAML_SEQUENCE_START_EVENT:
+		if (*found || (*depth == 0 && e->type == YAML_SEQUENCE_START_EVENT))
+			return 0;
+		if (++*depth == 1)
+			*key_next = true;
+		break;
+	case YAML_MAPPING_END_EVENT:
+	case YAML_SEQUENCE_END_EVENT:
+		if (--*depth == 1)
+			*key_next = !*key_next;
+		break;
+	case YAML_SCALAR_EVENT:
+	case YAML_ALIAS_EVENT:
+		if (*depth != 1)
+			break;
+		if (*found && s)
+			*ret = xstrdup(s);
+		if (*found)
+			return 0;
+		*found = *key_next && s && strcmp(s, "trunk") == 0;
+		*key_next = !*key_next;
+		break;
+	default:
+		break;
+	}
+	return 1;
+}
+
+char *config_peek_trunk(const char *data, size_t len)
+{
+	const struct config_key *key = config_key_find("trunk");
+	yaml_parser_t parser;
+	AUTOFREE char *name = NULL;
+	bool key_next = false, found = false;
+	int depth = 0, more = 1;
+
+	if (len > PEEK_CAP)
+		return NULL;
+	if (!yaml_parser_initialize(&parser))
+		abort();
+	yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+	yaml_parser_set_input_string(&parser, (const unsigned char *)data, len);
+	while (more > 0) {
+		yaml_event_t e;
+		if (!yaml_parser_parse(&parser, &e))
+			break;
+		more = depth < PEEK_DEPTH ? peek_event(&e, &depth, &key_next, &found, &name) : 0;
+		yaml_event_delete(&e);
+	}
+	yaml_parser_delete(&parser);
+	return name && *name && key->ok(name) ? STEAL(name) : NULL;
 }

@@ -28,58 +28,75 @@ struct candidate {
 	struct oid tip;
 };
 
-enum { MAX_CANDIDATES = 4 };
+/* In order of authority: the first that exists is the default branch. */
+enum { FROM_ORIGIN, FROM_INIT, FROM_MAIN, FROM_MASTER, CANDIDATES };
 
-/* In order of authority; those that exist have a tip. */
-static int default_branches(
-        const struct git *g, struct candidate *ret, size_t *ret_n, struct err *err)
+#define ORIGIN "refs/remotes/origin/"
+
+/* Reads the tips of all candidates, and what origin/HEAD points to. */
+static int read_tips(const struct git *g, struct candidate *c, char **ret_origin, struct err *err)
 {
-	const char *init = git_config(g, "init.defaultbranch", false);
+	const char *names[CANDIDATES + 2] = {ORIGIN "HEAD"};
 	AUTOREFS refs = {0};
-	AUTOREFS remote = {0};
-	size_t n = 0;
+	size_t n = 1;
 
-	if (git_refs_under(
-	            g, (const char *const[]){"refs/remotes/origin/HEAD", NULL}, &remote, err) < 0)
+	for (size_t i = 0; i < CANDIDATES; i++)
+		if (c[i].ref)
+			names[n++] = c[i].ref;
+	if (git_refs_under(g, names, &refs, err) < 0)
 		return -1;
-	if (remote.n == 1 && remote.v[0].symref &&
-	        text_starts(remote.v[0].symref, "refs/remotes/origin/"))
-		ret[n++] = (struct candidate){.source = "origin/HEAD",
-		        .ref = git_branch_ref(remote.v[0].symref + strlen("refs/remotes/origin/"))};
-	if (init && git_branch_name_ok(init))
-		ret[n++] = (struct candidate){
-		        .source = "git config init.defaultBranch", .ref = git_branch_ref(init)};
-	ret[n++] =
-	        (struct candidate){.source = "its usual name", .ref = xstrdup("refs/heads/main")};
-	ret[n++] =
-	        (struct candidate){.source = "its usual name", .ref = xstrdup("refs/heads/master")};
-	*ret_n = n;
-	{
-		const char *names[MAX_CANDIDATES + 1] = {0};
-		struct oid tips[MAX_CANDIDATES];
-		for (size_t i = 0; i < n; i++)
-			names[i] = ret[i].ref;
-		if (git_refs(g, names, tips, err) < 0)
-			return -1;
-		for (size_t i = 0; i < n; i++)
-			ret[i].tip = tips[i];
+	for (size_t k = 0; k < refs.n; k++) {
+		const struct git_ref *r = &refs.v[k];
+		if (strcmp(r->name, ORIGIN "HEAD") == 0 && r->symref &&
+		        text_starts(r->symref, ORIGIN))
+			mem_set(ret_origin, git_branch_ref(r->symref + strlen(ORIGIN)));
+		for (size_t i = 0; i < CANDIDATES; i++)
+			if (c[i].ref && strcmp(r->name, c[i].ref) == 0)
+				c[i].tip = r->oid;
 	}
 	return 0;
 }
 
-static int take_trunk(struct project *p, const char *name, const char *source, struct err *err)
+/*
+ * Fills the candidates. One process; a second only when origin/HEAD points at
+ * a name that none of the others has.
+ */
+static int default_branches(const struct git *g, struct candidate *c, struct err *err)
+{
+	const char *init = git_config(g, "init.defaultbranch", false);
+	struct candidate *origin = &c[FROM_ORIGIN];
+
+	c[FROM_ORIGIN] = (struct candidate){.source = "origin/HEAD"};
+	c[FROM_INIT] = (struct candidate){.source = "git config init.defaultBranch"};
+	c[FROM_MAIN] = (struct candidate){.source = "its usual name"};
+	c[FROM_MASTER] = (struct candidate){.source = "its usual name"};
+	if (init && git_branch_name_ok(init))
+		c[FROM_INIT].ref = git_branch_ref(init);
+	c[FROM_MAIN].ref = xstrdup("refs/heads/main");
+	c[FROM_MASTER].ref = xstrdup("refs/heads/master");
+	if (read_tips(g, c, &origin->ref, err) < 0)
+		return -1;
+	if (!origin->ref)
+		return 0;
+	for (size_t i = FROM_INIT; i < CANDIDATES; i++)
+		if (c[i].ref && strcmp(c[i].ref, origin->ref) == 0) {
+			origin->tip = c[i].tip;
+			return 0;
+		}
+	return git_refs(g, (const char *const[]){origin->ref, NULL}, &origin->tip, err);
+}
+
+static int name_trunk(struct project *p, const char *name, const char *source, struct err *err)
 {
 	p->trunk_ref = git_branch_ref(name);
 	p->trunk = xstrdup(git_branch_short(p->trunk_ref));
 	p->trunk_source = source;
-	if (!git_branch_name_ok(p->trunk)) {
-		err_set(err, ERR_NO_TRUNK,
-		        "`%s`, named as the trunk by %s, can be no branch's name.", p->trunk,
-		        source);
-		err_hint(err, "Give the name of a local branch, such as `main`.");
-		return -1;
-	}
-	return project_refresh_trunk(p, err);
+	if (git_branch_name_ok(p->trunk))
+		return 0;
+	err_set(err, ERR_NO_TRUNK, "`%s`, named as the trunk by %s, can be no branch's name.",
+	        p->trunk, source);
+	err_hint(err, "Give the name of a local branch, such as `main`.");
+	return -1;
 }
 
 int project_refresh_trunk(struct project *p, struct err *err)
@@ -89,24 +106,62 @@ int project_refresh_trunk(struct project *p, struct err *err)
 	return git_refs(&p->git, (const char *const[]){p->trunk_ref, NULL}, &p->trunk_tip, err);
 }
 
-/* The default branch's file may name another trunk than itself. */
+static int take_trunk(struct project *p, const char *name, const char *source, struct err *err)
+{
+	if (name_trunk(p, name, source, err) < 0)
+		return -1;
+	return project_refresh_trunk(p, err);
+}
+
+static void keep_policy(struct project *p, struct config *c)
+{
+	config_release(&p->policy);
+	p->policy = *c;
+	p->policy_read = true;
+	p->policy_of = p->trunk_tip;
+	*c = (struct config){0};
+}
+
+/*
+ * The default branch's file may name another trunk than itself, even a file
+ * that is wrong elsewhere: whoever needs more of it tells that.
+ */
+static int from_file(struct project *p, const struct candidate *found, struct err *err)
+{
+	AUTOCONFIG config = {0};
+	AUTOBUF text = {0};
+	AUTOFREE char *named = NULL;
+	int rc = config_text_at(&p->git, &found->tip, &text, err);
+	bool good;
+
+	if (rc < 0)
+		return -1;
+	good = rc == 0 && config_parse(buf_str(&text), text.len, CONFIG_FILE, &config, NULL) == 0;
+	named = good ? xstrdup(config.trunk) : config_peek_trunk(buf_str(&text), text.len);
+	if (named)
+		return take_trunk(p, named, CONFIG_FILE, err);
+	if (name_trunk(p, found->ref, found->source, err) < 0)
+		return -1;
+	p->trunk_tip = found->tip;
+	if (rc == 1)
+		config_defaults(&config);
+	if (rc == 1 || good)
+		keep_policy(p, &config);
+	return 0;
+}
+
 static int from_default_branch(struct project *p, struct err *err)
 {
-	struct candidate c[MAX_CANDIDATES] = {0};
+	struct candidate c[CANDIDATES] = {0};
 	const struct candidate *found = NULL;
-	AUTOCONFIG config = {0};
-	size_t n = 0;
-	int rc = default_branches(&p->git, c, &n, err);
+	int rc = default_branches(&p->git, c, err);
 
-	for (size_t i = 0; i < n && !found; i++)
+	for (size_t i = 0; i < CANDIDATES && !found; i++)
 		if (oid_is_set(&c[i].tip))
 			found = &c[i];
-	/* A file that is wrong is told by whoever needs more of it than this. */
-	if (rc == 0 && found && config_at(&p->git, &found->tip, &config, NULL) == 0 && config.trunk)
-		rc = take_trunk(p, config.trunk, "abide.yaml", err);
-	else if (rc == 0 && found)
-		rc = take_trunk(p, found->ref, found->source, err);
-	for (size_t i = 0; i < n; i++)
+	if (rc == 0 && found)
+		rc = from_file(p, found, err);
+	for (size_t i = 0; i < CANDIDATES; i++)
 		free(c[i].ref);
 	return rc;
 }
@@ -173,11 +228,28 @@ int project_store(struct project *p, enum store_mode mode, struct err *err)
 
 int project_policy(struct project *p, const struct config **ret, struct err *err)
 {
-	if (!p->policy_read) {
-		if (config_at(&p->git, &p->trunk_tip, &p->policy, err) < 0)
+	AUTOCONFIG c = {0};
+
+	if (!p->policy_read || !oid_equal(&p->policy_of, &p->trunk_tip)) {
+		if (config_at(&p->git, &p->trunk_tip, &c, err) < 0)
 			return -1;
-		p->policy_read = true;
+		keep_policy(p, &c);
 	}
 	*ret = &p->policy;
 	return 0;
+}
+
+void project_policy_or_defaults(
+        struct project *p, struct config *room, const struct config **ret, struct strv *warnings)
+{
+	AUTOERR wrong = {0};
+
+	if (project_policy(p, ret, &wrong) == 0)
+		return;
+	config_defaults(room);
+	*ret = room;
+	strv_printf(warnings,
+	        "%s Until that is put right on %s, the defaults hold here, and verbs "
+	        "that need the project's rules are refused.",
+	        wrong.message, p->trunk);
 }

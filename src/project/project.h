@@ -20,6 +20,7 @@ struct project {
 	struct store *store;      /* NULL until project_store(), or where there is none */
 	struct config policy;     /* read from the trunk's tip by project_policy() */
 	bool policy_read;
+	struct oid policy_of; /* the tip that it was read from */
 };
 void project_release(struct project *p);
 #define AUTOPROJECT CLEANUP(project_release) struct project
@@ -38,8 +39,18 @@ int project_need_trunk(const struct project *p, struct err *err);
 int project_refresh_trunk(struct project *p, struct err *err);
 /* Opens the store once; later calls return at once. */
 int project_store(struct project *p, enum store_mode mode, struct err *err);
-/* The policy keys, from the trunk's tip (defaults without a file); borrowed. */
+/*
+ * The policy keys, from the trunk's tip (defaults without a file); borrowed
+ * until the next call after the trunk has moved. CONFIG_INVALID.
+ */
 int project_policy(struct project *p, const struct config **ret, struct err *err);
+/*
+ * As project_policy for verbs that carry on with a file that is wrong: *RET is
+ * then ROOM, filled with defaults and to be released, and WARNINGS gets a
+ * sentence.
+ */
+void project_policy_or_defaults(
+        struct project *p, struct config *room, const struct config **ret, struct strv *warnings);
 /* Whether the caller stands in the main checkout (or in a bare place). */
 bool project_in_main(const struct project *p);
 

@@ -390,6 +390,37 @@ static void worktrees_outside_need_trust(void **state)
 	}
 }
 
+static void the_trunk_of_a_wrong_file_is_still_told(void **state)
+{
+	static const struct {
+		const char *text, *trunk;
+	} files[] = {
+	        {"trunk: develop\nlanes: {clean: keep}\n", "develop"},
+	        {"lanes: {trunk: no, a: [trunk, b]}\ntrunk: develop\n", "develop"},
+	        {"gate: [{name: trunk, run: x}, trunk]\ntrunk: 'release/1'\nfoo: [\n", "release/1"},
+	        {"? {trunk: a}\n: b\ntrunk: c\n", "c"},
+	        {"trunk: a\ntrunk: b\n", "a"},
+	        {"foo: trunk\nbar: develop\n", NULL},
+	        {"trunk: {a: b}\nfoo: x\n", NULL},
+	        {"trunk: [a]\nfoo: x\n", NULL},
+	        {"trunk: *a\nfoo: x\n", NULL},
+	        {"trunk:\nfoo: x\n", NULL},
+	        {"trunk: -f\n", NULL},
+	        {"trunk: \"a\\nb\"\n", NULL},
+	        {"- trunk\n- develop\n", NULL},
+	        {"trunk\n", NULL},
+	        {"", NULL},
+	        {"foo: [\ntrunk: develop\n", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NELEMS(files); i++) {
+		AUTOFREE char *trunk = config_peek_trunk(files[i].text, strlen(files[i].text));
+		if (strcmp(trunk ? trunk : "-", files[i].trunk ? files[i].trunk : "-") != 0)
+			fail_msg("%s: %s", files[i].text, trunk ? trunk : "-");
+	}
+}
+
 /* Every row is reachable: its parent is there, its type has what it needs. */
 static void the_table_is_whole(void **state)
 {
@@ -422,6 +453,7 @@ int main(void)
 	        cmocka_unit_test(the_order_of_needs_means_nothing),
 	        cmocka_unit_test(the_worktrees_folder_follows_the_repositorys_place),
 	        cmocka_unit_test(worktrees_outside_need_trust),
+	        cmocka_unit_test(the_trunk_of_a_wrong_file_is_still_told),
 	        cmocka_unit_test(the_table_is_whole),
 	};
 
