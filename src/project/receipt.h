@@ -21,13 +21,26 @@ struct receipt {
 };
 void receipt_release(struct receipt *r);
 #define AUTORECEIPT CLEANUP(receipt_release) struct receipt
+struct receipt_list {
+	struct receipt *v;
+	size_t n, cap;
+};
+void receipt_list_release(struct receipt_list *l);
+#define AUTORECEIPTS CLEANUP(receipt_list_release) struct receipt_list
 
 /*
  * Reads one note. 0: well formed. 1: no receipt abide can use, *RET_WHY says
- * so (to be freed; "newer format" for an unknown major version). Never trusts
+ * so (to be freed; RECEIPT_NEWER for an unknown major version). Never trusts
  * beyond the form: see receipt_check().
+ *
+ * A note is one object. Merges of notes refs, and people who append to a note,
+ * put lines together; so where the whole is no object, each line that is one
+ * counts. The first usable one is taken.
  */
 int receipt_parse(const char *note, size_t len, struct receipt *ret, char **ret_why);
+extern const char RECEIPT_NEWER[]; /* "newer format" */
+/* The same for every receipt in the note, appended to RET. 1: there was none. */
+int receipt_parse_all(const char *note, size_t len, struct receipt_list *ret, char **ret_why);
 /*
  * Whether R, found on CARRIER whose tree is TREE, is a receipt of this trunk:
  * head is the carrier, tree its tree, trunk this trunk. NULL when it holds,
@@ -40,8 +53,9 @@ const char *receipt_check(const struct receipt *r, const struct oid *carrier,
 /*
  * The newest trustworthy receipt for BRANCH (short name; NULL: any) on a
  * commit of FROM..TO (FROM "" : all of TO's history), all checks done. One
- * process, one more for a match. 1: none. WARNINGS (or NULL) gets a sentence
- * for notes in the range that a newer abide wrote.
+ * process; one more for a match whose base lies outside the range. 1: none.
+ * WARNINGS (or NULL) gets a sentence for notes in the range that a newer abide
+ * wrote. Note blobs that a partial clone lacks count as not there.
  */
 int receipt_find(const struct git *g, const char *trunk, const struct oid *from,
         const struct oid *to, const char *branch, struct receipt *ret, struct strv *warnings,
