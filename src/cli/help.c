@@ -4,15 +4,93 @@
 
 #include "cli/parse.h"
 
+enum { WIDTH = 80, OPTION_COLUMN = 26 };
+
+const struct exit_meaning exit_meanings[] = {
+        {"0", "done; for await: the condition holds"},
+        {"1", "refused or failed: the request was understood, and the state forbids it"},
+        {"2", "usage error"},
+        {"3", "a loop halted for a person"},
+        {"124", "await: not yet, or settled"},
+        {"70", "internal error: a bug in abide"},
+        {"130, 143", "ended by SIGINT, SIGTERM"},
+        {0},
+};
+
+/* One word after another; *AT is the column. */
+static void fill_words(const char *text, size_t len, const char *indent, struct buf *out)
+{
+	size_t at = strlen(indent);
+	bool first = true;
+
+	buf_puts(out, indent);
+	for (const char *end = text + len; text < end;) {
+		size_t n = strcspn(text, " \n");
+		AUTOFREE char *word = NULL;
+		size_t width;
+
+		if (n > (size_t)(end - text))
+			n = (size_t)(end - text);
+		word = xstrndup(text, n);
+		width = text_width(word);
+		if (n && !first && at + 1 + width > WIDTH) {
+			buf_printf(out, "\n%s", indent);
+			at = strlen(indent);
+			first = true;
+		}
+		if (n) {
+			buf_printf(out, "%s%s", first ? "" : " ", word);
+			at += width + !first;
+			first = false;
+		}
+		text += n + (text + n < end);
+	}
+	buf_putc(out, '\n');
+}
+
+void help_fill(const char *text, const char *indent, struct buf *out)
+{
+	while (*text) {
+		const char *gap = strstr(text, "\n\n");
+		size_t len = gap ? (size_t)(gap - text) : strlen(text);
+
+		if (*text == ' ')
+			buf_printf(out, "%.*s\n", (int)len, text);
+		else
+			fill_words(text, len, indent, out);
+		text += len;
+		while (*text == '\n')
+			text++;
+		if (*text)
+			buf_putc(out, '\n');
+	}
+}
+
+char *help_option_usage(const struct option *o)
+{
+	return o->value ? xasprintf("--%s %s", o->name, o->value) : xasprintf("--%s", o->name);
+}
+
+/* "  LEFT   TEXT", the text filled beside the left column. */
+static void two_columns(const char *left, const char *text, struct buf *out)
+{
+	AUTOFREE char *indent = xasprintf("%*s", OPTION_COLUMN, "");
+	AUTOBUF filled = {0};
+
+	help_fill(text, indent, &filled);
+	if (text_width(left) + 4 > OPTION_COLUMN)
+		buf_printf(out, "  %s\n%s", left, buf_str(&filled));
+	else
+		buf_printf(
+		        out, "  %-*s%s", OPTION_COLUMN - 2, left, buf_str(&filled) + OPTION_COLUMN);
+}
+
 static void options_text(const struct option *list, struct buf *out)
 {
 	for (; list && list->name; list++) {
-		AUTOFREE char *left = NULL;
-		if (list->hidden)
-			continue;
-		left = xasprintf("--%s%s%s", list->name, list->value ? " " : "",
-		        list->value ? list->value : "");
-		buf_printf(out, "  %-28s %s\n", left, list->help);
+		AUTOFREE char *left = help_option_usage(list);
+		if (!list->hidden)
+			two_columns(left, list->help, out);
 	}
 }
 
@@ -24,30 +102,46 @@ void help_all(struct buf *out)
 	for (const struct command *const *c = commands; *c; c++)
 		if (!(*c)->hidden)
 			buf_printf(out, "  %-11s %s\n", (*c)->name, (*c)->summary);
-	buf_puts(out, "\n  -C DIR                       work as if started in DIR\n");
+	buf_puts(out, "\n");
+	two_columns("-C DIR", "work as if started in DIR", out);
 	options_text(global_options, out);
-	buf_puts(out,
-	        "\n`abide help VERB` tells more. Exit status: 0 done, 1 refused or failed, 2 "
-	        "usage,\n"
-	        "124 not yet (await), 70 a bug in abide, 130 and 143 ended by a signal.\n");
+	buf_puts(out, "\nexit status:\n");
+	for (const struct exit_meaning *e = exit_meanings; e->status; e++)
+		buf_printf(out, "  %-9s %s\n", e->status, e->meaning);
+	buf_puts(out, "\n`abide help VERB` tells more.\n");
+}
+
+static void usage_text(const char *usage, struct buf *out)
+{
+	for (const char *label = "usage:"; usage; label = "      ") {
+		size_t n = strcspn(usage, "\n");
+		buf_printf(out, "%s abide %.*s\n", label, (int)n, usage);
+		usage = usage[n] ? usage + n + 1 : NULL;
+	}
+}
+
+static void examples_text(const char *examples, struct buf *out)
+{
+	buf_puts(out, "\nexamples:\n");
+	while (examples && *examples) {
+		size_t n = strcspn(examples, "\n");
+		buf_printf(out, "  %.*s\n", (int)n, examples);
+		examples += n + (examples[n] == '\n');
+	}
 }
 
 void help_verb(const struct command *cmd, struct buf *out)
 {
-	const char *line = cmd->usage;
-
 	buf_printf(out, "abide %s: %s\n\n", cmd->name, cmd->summary);
-	for (const char *label = "usage:"; line; label = "      ") {
-		size_t n = strcspn(line, "\n");
-		buf_printf(out, "%s abide %.*s\n", label, (int)n, line);
-		line = line[n] ? line + n + 1 : NULL;
+	usage_text(cmd->usage, out);
+	if (cmd->details) {
+		buf_putc(out, '\n');
+		help_fill(cmd->details, "", out);
 	}
-	if (cmd->details)
-		buf_printf(out, "\n%s\n", cmd->details);
 	if (cmd->options && cmd->options->name) {
-		buf_puts(out, "\n");
+		buf_putc(out, '\n');
 		options_text(cmd->options, out);
 	}
 	if (cmd->examples)
-		buf_printf(out, "\nexamples:\n%s\n", cmd->examples);
+		examples_text(cmd->examples, out);
 }

@@ -1,7 +1,9 @@
 /*
  * The frame of every verb: words in, one answer out.
  */
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -28,6 +30,15 @@ static void record_end(struct call *c, const struct err *err)
 	c->event = 0;
 }
 
+/*
+ * What a signal broke off ends as it would by the signal itself. A verb that
+ * was refused for another reason, before or after the signal, says that.
+ */
+static bool ended_by_signal(const struct err *err)
+{
+	return stop_signal && (err->code == ERR_NONE || err->code == ERR_CANCELLED);
+}
+
 static int answer(struct call *c, const struct result *res, const struct err *err)
 {
 	bool failed = err->code != ERR_NONE;
@@ -35,39 +46,74 @@ static int answer(struct call *c, const struct result *res, const struct err *er
 
 	if (c->cmd && c->cmd->delivered)
 		c->cmd->delivered(c, written);
-	if (stop_signal && (!failed || err->code == ERR_CANCELLED))
+	if (ended_by_signal(err))
 		return 128 + stop_signal;
 	if (failed)
 		return err_exit_status(err->code);
 	return written ? res->status : 1;
 }
 
-static int print_text(const char *text)
+/* A Ctrl-C reaches git, too; its end is then no failure of git's. */
+static void blame_signal(struct err *err)
 {
-	return output_write(text, strlen(text)) ? 0 : 1;
+	if (stop_signal && err->code == ERR_GIT_FAILED) {
+		err_clear(err);
+		stop_check(err);
+	}
 }
 
-static int print_help(const struct command *cmd)
-{
-	AUTOBUF text = {0};
-
-	if (cmd)
-		help_verb(cmd, &text);
-	else
-		help_all(&text);
-	return print_text(buf_str(&text));
-}
-
-/*
- * A verb that changed something and was then interrupted still says so: only a
- * refusal by CANCELLED, or an answer that the signal cut short, ends as 130.
- */
 static int run_call(struct call *c, struct result *res, struct err *err)
 {
+	int rc;
+
 	c->begun_mono_ms = clock_mono_ms();
 	if (!c->cmd->outside && project_open(c->dir, &c->project, err) < 0)
 		return -1;
-	return c->cmd->run(c, res, err);
+	rc = c->cmd->run(c, res, err);
+	if (rc < 0 && err->code == ERR_NONE)
+		err_set(err, ERR_INTERNAL, "`%s` failed without saying why.", c->cmd->name);
+	return rc;
+}
+
+static void add_missing_hint(const struct call *c, struct err *err)
+{
+	if (err->code == ERR_NONE || err->hints.n)
+		return;
+	if (err->code == ERR_INTERNAL)
+		err_hint(err, "This is a bug in abide; `abide doctor` says what is special here.");
+	else
+		err_hint(err, "See `abide help %s`, and `abide doctor` for what is wrong here.",
+		        c->cmd->name);
+}
+
+static void say_version(struct result *res)
+{
+	json_put_text(result_data(res), "text", "abide " ABIDE_VERSION "\n");
+	json_put_text(result_data(res), "version", ABIDE_VERSION);
+}
+
+/*
+ * A standard stream that is closed would be given to the next file opened, and
+ * answers be written into the store. What stands in fails every write instead.
+ */
+static void hold_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDONLY | O_NOCTTY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int no_words(void)
+{
+	AUTOBUF text = {0};
+
+	help_all(&text);
+	fputs(buf_str(&text), stderr);
+	return err_exit_status(ERR_INVALID_ARGUMENTS);
 }
 
 int main(int argc, char **argv)
@@ -78,25 +124,18 @@ int main(int argc, char **argv)
 	enum parse_want want;
 	int status;
 
+	hold_standard_streams();
 	signal(SIGPIPE, SIG_IGN);
 	stop_install();
-	if (argc < 2) {
-		print_help(NULL);
-		return 2;
-	}
+	if (argc < 2)
+		return no_words();
 	if (parse_call(argc, argv, &call, &want, &err) == 0) {
-		if (want == PARSE_VERSION || want == PARSE_HELP) {
-			status = want == PARSE_HELP ? print_help(call.cmd)
-			                            : print_text("abide " ABIDE_VERSION "\n");
-			call_release(&call);
-			return status;
-		}
-		if (run_call(&call, &res, &err) < 0 && err.code == ERR_NONE)
-			err_set(&err, ERR_INTERNAL, "The verb failed without saying why.");
-		if (err.code != ERR_NONE && !err.hints.n)
-			err_hint(&err,
-			        "See `abide help %s`, and `abide doctor` for what is wrong here.",
-			        call.cmd->name);
+		if (want == PARSE_VERSION)
+			say_version(&res);
+		else
+			run_call(&call, &res, &err);
+		blame_signal(&err);
+		add_missing_hint(&call, &err);
 		record_end(&call, &err);
 	}
 	status = answer(&call, &res, &err);

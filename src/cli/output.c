@@ -5,20 +5,30 @@
 #include <stdio.h>
 #include <string.h>
 
-bool output_write(const char *text, size_t len)
+static int write_all(const char *text, size_t len)
 {
-	if (seam_fails("output"))
-		return false;
+	if (seam_fails("output")) {
+		errno = EIO;
+		return -1;
+	}
 	while (len) {
 		ssize_t n = write(STDOUT_FILENO, text, len);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
-			return false;
+		if (n < 0)
+			return -1;
 		text += n;
 		len -= (size_t)n;
 	}
-	return true;
+	return 0;
+}
+
+bool output_write(const char *text, size_t len)
+{
+	if (write_all(text, len) == 0)
+		return true;
+	fprintf(stderr, "abide: the answer could not be written to stdout: %s.\n", strerror(errno));
+	return false;
 }
 
 char *output_envelope(const char *verb, const struct result *res, const struct err *err)

@@ -12,7 +12,7 @@ bool output_result(struct call *c, const struct result *res);
 bool output_error(struct call *c, const struct result *res, const struct err *err);
 /* The envelope as one line with a final newline. To be freed. */
 char *output_envelope(const char *verb, const struct result *res, const struct err *err);
-/* Writes all of it to stdout. False when it could not. */
+/* Writes all of it to stdout. False when it could not, which stderr is told. */
 bool output_write(const char *text, size_t len);
 
 #endif

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/commands.h"
+#include "cli/suggest.h"
+
 const struct option global_options[] = {
         {"json", OPT_FLAG, NULL, "print one JSON object instead of text"},
         {"color", OPT_TEXT, "auto|always|never", "when to use colour"},
@@ -19,7 +22,7 @@ const struct option global_options[] = {
 /* Everything that reading the words needs to know. */
 struct parser {
 	struct call *call;
-	const char *color, *surface, *tool_timeout;
+	const char *color, *surface, *tool_timeout; /* NULL: not given */
 	bool help, version;
 	struct err *err;
 };
@@ -28,6 +31,7 @@ static int usage(struct parser *p, const char *hint_verb, const char *fmt, ...) 
 
 static int usage(struct parser *p, const char *hint_verb, const char *fmt, ...)
 {
+	AUTOFREE char *help = call_text("help", "", hint_verb, NULL);
 	char *text = NULL;
 	va_list ap;
 
@@ -37,8 +41,17 @@ static int usage(struct parser *p, const char *hint_verb, const char *fmt, ...)
 	va_end(ap);
 	err_set(p->err, ERR_INVALID_ARGUMENTS, "%s", text);
 	free(text);
-	err_hint(p->err, "See `abide help%s%s`.", hint_verb ? " " : "", hint_verb ? hint_verb : "");
+	if (result_surface == SURFACE_MCP)
+		err_hint(p->err, "See the tool's description for its arguments.");
+	else
+		err_hint(p->err, "See `%s`.", help);
 	return -1;
+}
+
+/* The verb whose help is the next thing to read, or NULL. */
+static const char *verb_of(const struct parser *p)
+{
+	return p->call->cmd ? p->call->cmd->name : NULL;
 }
 
 static const struct option *find_option(const struct option *list, const char *name, size_t len)
@@ -47,6 +60,16 @@ static const struct option *find_option(const struct option *list, const char *n
 		if (strlen(list->name) == len && memcmp(list->name, name, len) == 0)
 			return list;
 	return NULL;
+}
+
+/* A value of the frame's own options: each once. */
+static int take_once(
+        struct parser *p, const struct option *o, const char **where, const char *value)
+{
+	if (*where)
+		return usage(p, verb_of(p), "--%s is given twice.", o->name);
+	*where = value;
+	return 0;
 }
 
 /* Options of the frame itself. */
@@ -58,15 +81,25 @@ static int take_global(struct parser *p, const struct option *o, const char *val
 		p->help = true;
 	else if (strcmp(o->name, "version") == 0)
 		p->version = true;
-	else if (strcmp(o->name, "color") == 0)
-		p->color = value;
-	else if (strcmp(o->name, "surface") == 0)
-		p->surface = value;
-	else if (strcmp(o->name, "tool-timeout") == 0)
-		p->tool_timeout = value;
 	else if (strcmp(o->name, "watch-stdin") == 0)
 		p->call->watch_stdin = true;
+	else if (strcmp(o->name, "color") == 0)
+		return take_once(p, o, &p->color, value);
+	else if (strcmp(o->name, "surface") == 0)
+		return take_once(p, o, &p->surface, value);
+	else if (strcmp(o->name, "tool-timeout") == 0)
+		return take_once(p, o, &p->tool_timeout, value);
 	return 0;
+}
+
+static int wrong_number(struct parser *p, const struct option *o, const char *value)
+{
+	if (o->max && o->max < INT32_MAX)
+		return usage(p, verb_of(p),
+		        "--%s takes a whole number from %lld to %lld, not `%s`.", o->name,
+		        (long long)o->min, (long long)o->max, value);
+	return usage(p, verb_of(p), "--%s takes a whole number, %lld or more, not `%s`.", o->name,
+	        (long long)o->min, value);
 }
 
 static int take_own(struct parser *p, const struct option *o, const char *value)
@@ -75,8 +108,7 @@ static int take_own(struct parser *p, const struct option *o, const char *value)
 	int64_t n;
 
 	if (o->kind == OPT_INT && !text_int(value, o->min, o->max ? o->max : INT64_MAX, &n))
-		return usage(p, c->cmd->name, "--%s takes a whole number from %lld%s, not `%s`.",
-		        o->name, (long long)o->min, o->max ? " on, within reason" : " on", value);
+		return wrong_number(p, o, value);
 	for (size_t i = 0; o->kind != OPT_LIST && i < c->given_n; i++)
 		if (c->given[i].option == o)
 			return usage(p, c->cmd->name, "--%s is given twice.", o->name);
@@ -86,6 +118,55 @@ static int take_own(struct parser *p, const struct option *o, const char *value)
 	return 0;
 }
 
+static void add_names(const struct option *list, struct strv *ret)
+{
+	for (; list && list->name; list++)
+		if (!list->hidden)
+			strv_push(ret, list->name);
+}
+
+/* WORD is "--NAME" without the dashes; it stands for no option of this call. */
+static int unknown_option(struct parser *p, const char *word, size_t len)
+{
+	AUTOFREE char *name = xstrndup(word, len);
+	AUTOSTRV names = {0};
+	const char *near;
+
+	add_names(p->call->cmd ? p->call->cmd->options : NULL, &names);
+	add_names(global_options, &names);
+	near = suggest(name, &names);
+	if (p->call->cmd)
+		usage(p, verb_of(p), "`%s` has no option `--%s`.", verb_of(p), name);
+	else
+		usage(p, NULL, "There is no option `--%s` that may stand before the verb.", name);
+	if (near)
+		err_hint(p->err, "Did you mean `--%s`?", near);
+	return -1;
+}
+
+/* Whether WORD is, letter by letter, an option that this call could have. */
+static bool is_option(const struct parser *p, const char *word)
+{
+	size_t len;
+
+	if (strcmp(word, "--") == 0 || strcmp(word, "-h") == 0)
+		return true;
+	if (strncmp(word, "--", 2) != 0)
+		return false;
+	len = strcspn(word + 2, "=");
+	return find_option(global_options, word + 2, len) ||
+	        (p->call->cmd && find_option(p->call->cmd->options, word + 2, len));
+}
+
+static int missing_value(struct parser *p, const struct option *o, const char *instead)
+{
+	usage(p, verb_of(p), "--%s needs a value: %s.", o->name, o->value);
+	if (instead)
+		err_hint(p->err, "If `%s` is meant as the value, write `--%s=%s`.", instead,
+		        o->name, instead);
+	return -1;
+}
+
 /* "--name", "--name=value" or "--name value"; *AT moves over what was used. */
 static int take_option(struct parser *p, char **argv, int argc, int *at)
 {
@@ -93,52 +174,36 @@ static int take_option(struct parser *p, char **argv, int argc, int *at)
 	const char *word = argv[*at] + 2;
 	const char *equals = strchr(word, '=');
 	size_t len = equals ? (size_t)(equals - word) : strlen(word);
-	const struct option *o = find_option(global_options, word, len);
+	const struct option *global = find_option(global_options, word, len);
 	const struct option *own = cmd ? find_option(cmd->options, word, len) : NULL;
+	const struct option *o = own ? own : global;
 	const char *value = equals ? equals + 1 : NULL;
 
-	if (!o && !own) {
-		if (!cmd)
-			return usage(p, NULL, "There is no option `--%.*s` before the verb.",
-			        (int)len, word);
-		return usage(
-		        p, cmd->name, "`%s` has no option `--%.*s`.", cmd->name, (int)len, word);
-	}
-	o = own ? own : o;
+	if (!o)
+		return unknown_option(p, word, len);
 	if (o->kind == OPT_FLAG && value)
-		return usage(p, cmd ? cmd->name : NULL, "--%s takes no value.", o->name);
+		return usage(p, verb_of(p), "--%s takes no value.", o->name);
 	if (o->kind != OPT_FLAG && !value) {
-		if (*at + 1 >= argc)
-			return usage(p, cmd ? cmd->name : NULL, "--%s needs a value: %s.", o->name,
-			        o->value);
+		/* A forgotten value must not swallow the option that follows. */
+		if (*at + 1 >= argc || is_option(p, argv[*at + 1]))
+			return missing_value(p, o, *at + 1 < argc ? argv[*at + 1] : NULL);
 		value = argv[++*at];
 	}
-	return own ? take_own(p, own, value) : take_global(p, o, value);
-}
-
-/* The command nearest to WORD by its first letters or one slip, or NULL. */
-static const char *nearest_verb(const char *word)
-{
-	const char *best = NULL;
-
-	for (const struct command *const *c = commands; *c; c++) {
-		const char *name = (*c)->name;
-		size_t same = 0;
-		while (name[same] && name[same] == word[same])
-			same++;
-		if (!(*c)->hidden && same >= 2 && !best)
-			best = name;
-	}
-	return best;
+	return own ? take_own(p, own, value) : take_global(p, global, value);
 }
 
 static int take_verb(struct parser *p, const char *word)
 {
-	const char *near = nearest_verb(word);
+	AUTOSTRV names = {0};
+	const char *near;
 
 	p->call->cmd = command_find(word);
 	if (p->call->cmd)
 		return 0;
+	for (const struct command *const *c = commands; *c; c++)
+		if (!(*c)->hidden)
+			strv_push(&names, (*c)->name);
+	near = suggest(word, &names);
 	usage(p, NULL, "There is no verb `%s`.", word);
 	if (near)
 		err_hint(p->err, "Did you mean `abide %s`?", near);
@@ -162,36 +227,49 @@ static int take_word(struct parser *p, const char *word)
 	return 0;
 }
 
+static int take_dir(struct parser *p, const char *value)
+{
+	if (!value)
+		return usage(p, verb_of(p), "-C needs a folder.");
+	if (p->call->dir)
+		return usage(p, verb_of(p), "-C is given twice.");
+	p->call->dir = xstrdup(value);
+	return 0;
+}
+
+static int take_one(struct parser *p, char **argv, int argc, int *at)
+{
+	const char *word = argv[*at];
+
+	if (word[0] != '-' || !word[1])
+		return take_word(p, word);
+	if (word[1] == '-')
+		return take_option(p, argv, argc, at);
+	if (strcmp(word, "-h") == 0) {
+		p->help = true;
+		return 0;
+	}
+	if (word[1] == 'C') {
+		if (word[2])
+			return take_dir(p, word + 2);
+		return take_dir(p, *at + 1 < argc ? argv[++*at] : NULL);
+	}
+	usage(p, verb_of(p), "There is no option `%s`.", word);
+	err_hint(p->err, "A word that begins with a dash stands after `--`.");
+	return -1;
+}
+
 static int take_all(struct parser *p, int argc, char **argv)
 {
-	bool plain = false;
+	int i = 1;
 
-	for (int i = 1; i < argc; i++) {
-		const char *word = argv[i];
-		int rc;
-
-		if (plain || word[0] != '-' || !word[1]) {
-			rc = take_word(p, word);
-		} else if (strcmp(word, "--") == 0) {
-			plain = true;
-			rc = 0;
-		} else if (strcmp(word, "-h") == 0) {
-			p->help = true;
-			rc = 0;
-		} else if (strncmp(word, "-C", 2) == 0) {
-			if (!word[2] && i + 1 >= argc)
-				return usage(p, NULL, "-C needs a folder.");
-			mem_set(&p->call->dir, xstrdup(word[2] ? word + 2 : argv[++i]));
-			rc = 0;
-		} else if (word[1] == '-') {
-			rc = take_option(p, argv, argc, &i);
-		} else {
-			rc = usage(p, p->call->cmd ? p->call->cmd->name : NULL,
-			        "There is no option `%s`.", word);
-		}
-		if (rc < 0)
+	for (; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (take_one(p, argv, argc, &i) < 0)
 			return -1;
-	}
+	/* After "--" everything is a word. */
+	for (i++; i < argc; i++)
+		if (take_word(p, argv[i]) < 0)
+			return -1;
 	return 0;
 }
 
@@ -233,27 +311,48 @@ static int settle_surface(struct parser *p)
 	return 0;
 }
 
+/* The call becomes `help VERB`, whatever else was given. */
+static void turn_to_help(struct call *c)
+{
+	strv_release(&c->words);
+	if (c->cmd && c->cmd != &cmd_help)
+		strv_push(&c->words, c->cmd->name);
+	c->cmd = &cmd_help;
+	c->given_n = 0;
+}
+
+/* Looked for before all else: how what is wrong with the rest is told. */
+static bool stands_there(int argc, char **argv, const char *word)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], word) == 0)
+			return true;
+	return false;
+}
+
 int parse_call(int argc, char **argv, struct call *ret, enum parse_want *want, struct err *err)
 {
 	struct parser p = {.call = ret, .err = err};
-	const struct command *cmd;
+	int rc;
 
 	*want = PARSE_RUN;
-	/* Looked for first: whatever else is wrong is then told in JSON. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--json") == 0)
-			ret->json = true;
-	if (take_all(&p, argc, argv) < 0 || settle_color(&p) < 0 || settle_surface(&p) < 0)
-		return -1;
-	cmd = ret->cmd;
-	if (p.version || p.help) {
-		*want = p.version ? PARSE_VERSION : PARSE_HELP;
-		return 0;
+	ret->json = stands_there(argc, argv, "--json");
+	if (stands_there(argc, argv, "--surface=mcp"))
+		result_surface = SURFACE_MCP;
+	rc = take_all(&p, argc, argv);
+	if (p.help || (rc == 0 && p.version)) {
+		*want = p.help ? PARSE_RUN : PARSE_VERSION;
+		err_clear(err);
+		turn_to_help(ret);
+		return settle_color(&p);
 	}
-	if (!cmd)
+	if (rc < 0 || settle_surface(&p) < 0 || settle_color(&p) < 0)
+		return -1;
+	if (!ret->cmd)
 		return usage(&p, NULL, "A verb is missing.");
-	if ((int)ret->words.n < cmd->min_words)
-		return usage(&p, cmd->name, "`%s` needs %s.", cmd->name, cmd->word);
+	if ((int)ret->words.n < ret->cmd->min_words)
+		return usage(
+		        &p, verb_of(&p), "`%s` needs a word: %s.", ret->cmd->name, ret->cmd->word);
 	return 0;
 }
 
