@@ -13,9 +13,18 @@
 enum { ERR_CAP = 16384, LEFT_OPEN_MS = 30, STOP_LOOK_MS = 20, STOP_GRACE_LOOKS = 15 };
 static const size_t DEFAULT_CAP = 64u << 20;
 
+/* Children of one call; the next one starts when one ends. */
+struct pool {
+	struct child *v;
+	size_t n, next;
+	struct err *err;
+	int rc;
+};
+
 /* One running child and its pipes. */
 struct child {
 	struct proc *p;
+	struct pool *pool;
 	uv_process_t process;
 	uv_pipe_t in, out, err;
 	uv_timer_t timer;
@@ -48,6 +57,8 @@ static uv_loop_t *children_loop(void)
 	}
 	return &loop;
 }
+
+static void start_next(struct pool *pool);
 
 static bool pipes_open(const struct child *c)
 {
@@ -95,6 +106,7 @@ static void on_exit_cb(uv_process_t *process, int64_t status, int signal)
 		uv_timer_start(&c->timer, on_left_open, LEFT_OPEN_MS, 0);
 	else
 		uv_close((uv_handle_t *)&c->timer, NULL);
+	start_next(c->pool);
 }
 
 /* The group when it has one of its own, else the child alone. */
@@ -261,36 +273,59 @@ static int start(uv_loop_t *loop, struct child *c, struct err *err)
 	return 0;
 }
 
-int proc_run_all(struct proc *const *p, size_t n, struct err *err)
+/* One that cannot be started makes room for the one after it. */
+static void start_next(struct pool *pool)
 {
-	uv_loop_t *loop = children_loop();
+	while (pool->next < pool->n) {
+		struct child *c = &pool->v[pool->next++];
+		if (start(children_loop(), c, pool->rc == 0 ? pool->err : NULL) == 0)
+			return;
+		pool->rc = -1;
+	}
+}
+
+int proc_run_pool(struct proc *const *p, size_t n, size_t at_once, struct err *err)
+{
 	AUTOFREE struct child *c = xcalloc(n, sizeof(*c));
+	struct pool pool = {.v = c, .n = n, .err = err};
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
-	int rc = 0;
 
 	/* A child that closes its stdin early must not end abide. */
 	sigaction(SIGPIPE, &ignore, &before);
 	for (size_t i = 0; i < n; i++) {
 		c[i].p = p[i];
+		c[i].pool = &pool;
 		buf_reset(&p[i]->out);
 		buf_reset(&p[i]->err);
 		p[i]->status = -1;
 		p[i]->timed_out = p[i]->stopped = false;
-		if (start(loop, &c[i], rc == 0 ? err : NULL) < 0)
-			rc = -1;
 	}
-	uv_run(loop, UV_RUN_DEFAULT);
+	for (size_t i = 0; i < n && i < at_once; i++)
+		start_next(&pool);
+	uv_run(children_loop(), UV_RUN_DEFAULT);
 	sigaction(SIGPIPE, &before, NULL);
-	for (size_t i = 0; i < n && rc == 0; i++) {
+	for (size_t i = 0; i < n && pool.rc == 0; i++) {
 		if (c[i].overflow) {
 			err_set(err, ERR_READ_FAILED, "`%s` printed more than abide accepts.",
 			        p[i]->argv[0]);
 			err_hint(err,
 			        "Run the command by hand to see what makes its output so large.");
-			rc = -1;
+			pool.rc = -1;
 		}
 	}
-	return rc;
+	return pool.rc;
+}
+
+int proc_run_all(struct proc *const *p, size_t n, struct err *err)
+{
+	return proc_run_pool(p, n, n, err);
+}
+
+size_t proc_cores(void)
+{
+	unsigned n = uv_available_parallelism();
+
+	return n ? n : 1;
 }
 
 int proc_run(struct proc *p, struct err *err)

@@ -46,6 +46,11 @@ void proc_release(struct proc *p);
 int proc_run(struct proc *p, struct err *err);
 /* Runs N of them side by side; -1 with the first error when any failed. */
 int proc_run_all(struct proc *const *p, size_t n, struct err *err);
+/* As proc_run_all, at most AT_ONCE at a time. One that could not be started has
+   status -1; the others ran to their end. */
+int proc_run_pool(struct proc *const *p, size_t n, size_t at_once, struct err *err);
+/* Processors that this process may use; at least 1. */
+size_t proc_cores(void);
 
 /* The child's stderr as one line fit to be shown: last 400 bytes. To be freed. */
 char *proc_complaint(const struct proc *p);

@@ -73,7 +73,7 @@ static void build_argv(struct git_at at, const char *const *words, struct strv *
 		strv_push(argv, *words);
 }
 
-int git_run_all(struct git_job *jobs, size_t n, struct err *err)
+int git_run_pool(struct git_job *jobs, size_t n, size_t at_once, struct err *err)
 {
 	AUTOFREE struct strv *argv = xcalloc(n, sizeof(*argv));
 	AUTOFREE struct proc **procs = xcalloc(n, sizeof(*procs));
@@ -88,12 +88,17 @@ int git_run_all(struct git_job *jobs, size_t n, struct err *err)
 			        jobs[i].at.worktree ? jobs[i].at.worktree : jobs[i].at.git_dir;
 		procs[i] = &jobs[i].p;
 	}
-	rc = proc_run_all(procs, n, err);
+	rc = proc_run_pool(procs, n, at_once, err);
 	for (size_t i = 0; i < n; i++) {
 		strv_release(&argv[i]);
 		jobs[i].p.argv = NULL;
 	}
 	return rc;
+}
+
+int git_run_all(struct git_job *jobs, size_t n, struct err *err)
+{
+	return git_run_pool(jobs, n, n, err);
 }
 
 int git_run(struct git_at at, struct proc *p, const char *const *words, struct err *err)

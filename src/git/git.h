@@ -68,6 +68,8 @@ struct git_job {
 	struct proc p;
 };
 int git_run_all(struct git_job *jobs, size_t n, struct err *err);
+/* As git_run_all, at most AT_ONCE at a time; see proc_run_pool(). */
+int git_run_pool(struct git_job *jobs, size_t n, size_t at_once, struct err *err);
 /* GIT_FAILED with git's own words: "WHAT: git said …". Always -1. */
 int git_complain(const struct proc *p, const char *what, struct err *err);
 #define GIT_WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
@@ -118,6 +120,18 @@ int git_is_ancestor(
 /* Commits in TIP not in TRUNK, and the other way round. */
 int git_ahead_behind(const struct git *g, const struct oid *tip, const struct oid *trunk,
         int64_t *ret_ahead, int64_t *ret_behind, struct err *err);
+/*
+ * The same for N tips ("" is passed over) against one trunk, from one walk
+ * (counts.c): almost always one process. A tip that has more history of its own
+ * than abide walks stays unknown. Told to people, never a verdict.
+ */
+struct git_count {
+	struct oid tip;
+	int64_t ahead, behind;
+	bool known;
+};
+int git_counts(const struct git *g, const struct oid *trunk, struct git_count *v, size_t n,
+        struct err *err);
 /* A user's word as a commit: branch, tag, remote branch, id (abbreviated too).
    UNKNOWN_TARGET. Never lets a word that starts with '-' through. */
 int git_resolve_commit(const struct git *g, const char *word, struct oid *ret, struct err *err);
@@ -175,6 +189,9 @@ void git_status_release(struct git_status *s);
 #define AUTOSTATUS CLEANUP(git_status_release) struct git_status
 /* UNTRACKED false skips the untracked files. Takes no locks. */
 int git_status(struct git_at at, bool untracked, struct git_status *ret, struct err *err);
+/* The same in two halves, for a pool: what to run, and what came of it. */
+struct git_job git_status_job(struct git_at at, bool untracked);
+int git_status_take(const struct git_job *job, struct git_status *ret, struct err *err);
 
 /*
  * What the worktree is in the middle of: "merge", "rebase", "cherry-pick",

@@ -143,21 +143,27 @@ static const char *after_fields(const char *line, int n)
 	return line ? line : "";
 }
 
-int git_status(struct git_at at, bool untracked, struct git_status *ret, struct err *err)
+/* Two argv that differ in their last word. */
+#define STATUS_WORDS(untracked)                                                                    \
+	{                                                                                          \
+		"status", "--porcelain=v2", "-z", "--branch", "--no-renames", "--no-ahead-behind", \
+		        "--ignore-submodules=none", "--untracked-files=" untracked, NULL           \
+	}
+static const char *const status_words[2][9] = {STATUS_WORDS("no"), STATUS_WORDS("normal")};
+
+struct git_job git_status_job(struct git_at at, bool untracked)
 {
-	AUTOPROC p = {0};
+	return (struct git_job){.at = at, .words = status_words[untracked]};
+}
+
+int git_status_take(const struct git_job *job, struct git_status *ret, struct err *err)
+{
 	AUTOSTRV lines = {0};
 	AUTOSTATUS s = {0};
 
-	if (git_run(at, &p,
-	            GIT_WORDS("status", "--porcelain=v2", "-z", "--branch", "--no-renames",
-	                    "--no-ahead-behind", "--ignore-submodules=none",
-	                    untracked ? "--untracked-files=normal" : "--untracked-files=no"),
-	            err) < 0)
-		return -1;
-	if (p.status != 0)
-		return git_complain(&p, "The worktree's state could not be read", err);
-	strv_split_nul(&lines, buf_str(&p.out), p.out.len);
+	if (job->p.status != 0)
+		return git_complain(&job->p, "The worktree's state could not be read", err);
+	strv_split_nul(&lines, buf_str(&job->p.out), job->p.out.len);
 	for (size_t i = 0; i < lines.n; i++) {
 		const char *line = lines.v[i];
 
@@ -181,6 +187,17 @@ int git_status(struct git_at at, bool untracked, struct git_status *ret, struct 
 	*ret = s;
 	s = (struct git_status){0};
 	return 0;
+}
+
+int git_status(struct git_at at, bool untracked, struct git_status *ret, struct err *err)
+{
+	struct git_job job = git_status_job(at, untracked);
+	int rc = git_run_all(&job, 1, err);
+
+	if (rc == 0)
+		rc = git_status_take(&job, ret, err);
+	proc_release(&job.p);
+	return rc;
 }
 
 /* Files that git leaves in a worktree's own folder while it is in the middle of something. */
