@@ -104,3 +104,37 @@ void place_leave(struct store *s, int64_t id)
 	store_alive_free(s, ALIVE_PLACE, id);
 	forget(s, id, NULL);
 }
+
+void place_list_release(struct place_list *l)
+{
+	if (!l)
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i].what);
+	free(l->v);
+	*l = (struct place_list){0};
+}
+
+int place_list(struct store *s, const char *queue, struct place_list *ret, struct err *err)
+{
+	AUTOSTMT *st = NULL;
+	int rc;
+
+	if (!s)
+		return 0;
+	if (sql_prepare(s, &st, err,
+	            "SELECT id, what, since FROM place WHERE queue = ? ORDER BY id", "t",
+	            queue) < 0)
+		return -1;
+	while ((rc = sql_step(s, st, err)) == 1) {
+		int64_t id = sqlite3_column_int64(st, 0);
+		/* One whose process cannot be asked for is shown rather than hidden. */
+		if (store_alive_ask(s, ALIVE_PLACE, id) == 0)
+			continue;
+		ret->v = xreallocarray(ret->v, ret->n + 1, sizeof(*ret->v));
+		ret->v[ret->n++] = (struct place){.id = id,
+		        .what = xstrdup(sql_text(st, 1)),
+		        .since = sqlite3_column_int64(st, 2)};
+	}
+	return rc;
+}

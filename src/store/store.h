@@ -58,14 +58,7 @@ void store_ring(struct store *s);
  * death, not inherited by exec, true across pid namespaces. A process that
  * forks without exec must close its descriptors (platform_close_from).
  */
-enum alive_kind {
-	ALIVE_EVENT,
-	ALIVE_RUN,
-	ALIVE_WATCH,
-	ALIVE_PLACE,
-	ALIVE_LANDING,
-	ALIVE_TASK
-};
+enum alive_kind { ALIVE_EVENT, ALIVE_RUN, ALIVE_WATCH, ALIVE_PLACE, ALIVE_LANDING, ALIVE_TASK };
 /* Takes the byte of (KIND, ID) until store_alive_free or death. False: not to be had. */
 bool store_alive_take(struct store *s, enum alive_kind kind, int64_t id);
 void store_alive_free(struct store *s, enum alive_kind kind, int64_t id);
@@ -98,5 +91,19 @@ int place_wait(struct store *s, const char *queue, int64_t id, size_t capacity,
         const volatile int *stop, void (*note)(void *ctx, size_t ahead), void *ctx,
         struct err *err);
 void place_leave(struct store *s, int64_t id);
+
+struct place {
+	int64_t id;
+	char *what; /* as it was told to place_join() */
+	int64_t since;
+};
+struct place_list {
+	struct place *v;
+	size_t n;
+};
+void place_list_release(struct place_list *l);
+#define AUTOPLACES CLEANUP(place_list_release) struct place_list
+/* Who stands in QUEUE, the first first. Changes nothing. */
+int place_list(struct store *s, const char *queue, struct place_list *ret, struct err *err);
 
 #endif

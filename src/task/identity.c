@@ -145,25 +145,30 @@ static bool is_task(const struct project *p, const struct task *t)
 	        !(p->trunk_ref && strcmp(p->trunk_ref, t->branch) == 0);
 }
 
-int task_list(struct project *p, struct task_list *ret, struct err *err)
+static void push(struct task_list *l, const struct task *t)
+{
+	l->v = xreallocarray(l->v, l->n + 1, sizeof(*l->v));
+	l->v[l->n++] = *t;
+}
+
+int task_worktrees(struct project *p, struct task_list *ret_tasks, struct task_list *ret_others,
+        struct err *err)
 {
 	AUTOTASKS l = {0};
-	size_t n = 0;
 
 	if (own_worktrees(p, &l, err) < 0)
 		return -1;
-	for (size_t i = 0; i < l.n; i++) {
-		struct task t = l.v[i];
-		l.v[i] = (struct task){0};
-		if (is_task(p, &t))
-			l.v[n++] = t;
-		else
-			task_release(&t);
-	}
-	l.n = n;
-	*ret = l;
-	l = (struct task_list){0};
+	for (size_t i = 0; i < l.n; i++)
+		push(is_task(p, &l.v[i]) ? ret_tasks : ret_others, &l.v[i]);
+	l.n = 0;
 	return 0;
+}
+
+int task_list(struct project *p, struct task_list *ret, struct err *err)
+{
+	AUTOTASKS others = {0};
+
+	return task_worktrees(p, ret, &others, err);
 }
 
 /* --- Which one is meant ------------------------------------------------------ */

@@ -33,6 +33,9 @@ void task_list_release(struct task_list *l);
 
 /* Every task of the repository, sorted by id. Two processes. */
 int task_list(struct project *p, struct task_list *ret, struct err *err);
+/* The same, and apart the worktrees that are no tasks: on the trunk, or detached (branch ""). */
+int task_worktrees(struct project *p, struct task_list *ret_tasks, struct task_list *ret_others,
+        struct err *err);
 /*
  * The task that WORD names: branch (short or full), id, or worktree path; NULL:
  * the one the caller stands in. UNKNOWN_TARGET, AMBIGUOUS_TARGET (lists the
