@@ -7,6 +7,7 @@
 #   make bench                ratios against what one would use instead
 #   make fuzz SECONDS=60      each fuzz target for that long
 #   make soak SECONDS=60      many tasks and waits at once, for that long
+#   make generate             what comes from the tables: schema/, docs/reference/
 #   make lint                 format, clang-tidy, cppcheck, shellcheck
 #   make clean
 
@@ -15,7 +16,7 @@ DESTDIR ?=
 SECONDS ?= 60
 BUILD ?= build
 
-.PHONY: all check demo install bench fuzz soak lint clean
+.PHONY: all check demo install bench fuzz soak generate lint clean
 
 all:
 	@scripts/bootstrap build
@@ -45,6 +46,9 @@ soak:
 	@scripts/build check build-check
 	@scripts/e2e-deps
 	@ABIDE_BIN='$(CURDIR)/build-check/abide' tests/e2e/soak $(SECONDS)
+
+generate: all
+	@ABIDE_BIN='$(BUILD)/abide' scripts/generate
 
 lint:
 	@scripts/bootstrap build test lint

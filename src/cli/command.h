@@ -33,12 +33,17 @@ struct option {
 	int64_t min, max; /* OPT_INT; max 0: INT64_MAX */
 };
 
-/* A key of `data`, for the published schema. */
+/*
+ * A key of `data`, for the published schema. Types: "string" (outside bytes may
+ * add a sibling KEY_bytes), "integer", "number", "boolean", "oid", "time" (UTC
+ * milliseconds), "object" (without OF: any keys), "array" (of objects with OF,
+ * without: of strings), "integers", "any". A refusal's data may hold every key,
+ * too, and needs none; so keys that only refusals have stand here as well.
+ */
 struct field {
 	const char *name;
-	const char
-	        *type; /* "string", "integer", "boolean", "object", "array", "oid", "time" (ms) */
-	bool required;
+	const char *type;
+	bool required; /* always there when the verb was ok */
 	const char *help;
 	const struct field *of;  /* keys of an object, or of an array's items; ends with {0} */
 	const char *const *only; /* the closed list of values of a string, or NULL */

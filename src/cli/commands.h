@@ -6,7 +6,9 @@
 
 #include "cli/command.h"
 
-#define COMMAND_TABLE(X) X(help)
+#define COMMAND_TABLE(X)                                                                           \
+	X(help)                                                                                    \
+	X(schema)
 
 #define X(name) extern const struct command cmd_##name;
 COMMAND_TABLE(X)

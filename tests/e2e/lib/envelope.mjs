@@ -1,19 +1,23 @@
-// What every --json answer must be: one object, one newline, valid against its published schema.
-import { existsSync, readFileSync } from 'node:fs';
+// What every --json answer must be: one object, one newline, valid against its published schema. The
+// program itself gives that schema, in the strict form: a key that no table declares is a failure.
+import { spawnSync } from 'node:child_process';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Ajv2020 from 'ajv/dist/2020.js';
 
-const schemas = resolve(dirname(fileURLToPath(import.meta.url)), '../../../schema');
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
+const abideBin = resolve(process.env.ABIDE_BIN ?? join(root, 'build-check/abide'));
 const ajv = new Ajv2020.default({ allErrors: true, strict: false, validateFormats: false });
 const validators = new Map();
 
-function validatorFor(verb) {
-  if (!validators.has(verb)) {
-    const path = join(schemas, `${verb}.schema.json`);
-    validators.set(verb, existsSync(path) ? ajv.compile(JSON.parse(readFileSync(path, 'utf8'))) : null);
+/** The validator of a published schema in its strict form, or null when the program knows none. */
+export function validatorFor(name) {
+  if (!validators.has(name)) {
+    const answer = spawnSync(abideBin, ['schema', '--strict', '--json', '--', name], { encoding: 'utf8' });
+    const schema = answer.status === 0 ? JSON.parse(answer.stdout).data.schema : null;
+    validators.set(name, schema && ajv.compile(schema));
   }
-  return validators.get(verb);
+  return validators.get(name);
 }
 
 /** Parses and checks result.stdout; returns the envelope or throws with everything that was seen. */
@@ -47,7 +51,10 @@ export function checkEnvelope(result) {
   const answered = { await: [1], loop: [1, 3] }[envelope.verb] ?? [];
   if (envelope.ok && ![0, 124, 130, 143, ...answered].includes(result.code)) complain('ok is true and the exit status says otherwise');
   if (!envelope.ok && [0, 124].includes(result.code)) complain('ok is false and the exit status says otherwise');
-  const validate = validatorFor(envelope.verb);
-  if (validate && !validate(envelope)) complain(`the envelope does not match schema/${envelope.verb}.schema.json (${ajv.errorsText(validate.errors)})`);
+  const validate = validatorFor(envelope.verb || 'envelope');
+  if (validate && !validate(envelope)) {
+    const what = validate.errors.map((e) => `${e.instancePath} ${e.message}${e.params.additionalProperty ? `: ${e.params.additionalProperty}` : ''}`);
+    complain(`the envelope does not match the schema of ${envelope.verb || 'the envelope'} (${what.join('; ')})`);
+  }
   return envelope;
 }
