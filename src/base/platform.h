@@ -42,6 +42,17 @@ int platform_byte_wait(int fd, int64_t offset);
 int platform_byte_held(int fd, int64_t offset);
 int platform_byte_free(int fd, int64_t offset);
 
+/*
+ * A descriptor that becomes readable when the other end of FD (pipe, socket,
+ * terminal) hangs up; nothing is read from FD and its flags stay as they are.
+ * -1 where that cannot be had. To be closed.
+ */
+int platform_hangup_fd(int fd);
+/* A descriptor that becomes readable when process PID ends, or -1. To be closed. */
+int platform_exit_fd(pid_t pid);
+/* File-event instances that this user may have; SIZE_MAX where there is no such limit. */
+size_t platform_file_event_instances(void);
+
 /* Every file descriptor from FIRST on is closed. */
 void platform_close_from(int first);
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -207,6 +208,44 @@ int platform_byte_held(int fd, int64_t offset)
 int platform_byte_free(int fd, int64_t offset)
 {
 	return byte_lock(fd, offset, F_OFD_SETLK, F_UNLCK, NULL);
+}
+
+int platform_hangup_fd(int fd)
+{
+	struct epoll_event e = {.events = EPOLLRDHUP}; /* EPOLLHUP comes unasked */
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	if (ep >= 0 && epoll_ctl(ep, EPOLL_CTL_ADD, fd, &e) != 0) {
+		close(ep);
+		return -1;
+	}
+	return ep;
+}
+
+int platform_exit_fd(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0); /* close-on-exec by itself */
+}
+
+static int64_t number_in(const char *path)
+{
+	char line[32];
+	AUTOCLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof(line) - 1);
+	int64_t value;
+
+	line[n > 0 ? n : 0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return text_int(line, 0, INT64_MAX, &value) ? value : INT64_MAX;
+}
+
+size_t platform_file_event_instances(void)
+{
+	int64_t user = number_in("/proc/sys/fs/inotify/max_user_instances");
+	int64_t namespace = number_in("/proc/sys/user/max_inotify_instances");
+	int64_t least = user < namespace ? user : namespace;
+
+	return least == INT64_MAX ? SIZE_MAX : (size_t)least;
 }
 
 void platform_close_from(int first)

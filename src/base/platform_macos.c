@@ -7,6 +7,7 @@
 #include <libproc.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/event.h>
 #include <sys/mount.h>
 #include <sys/sysctl.h>
 
@@ -120,6 +121,33 @@ int platform_byte_held(int fd, int64_t offset)
 int platform_byte_free(int fd, int64_t offset)
 {
 	return byte_lock(fd, offset, F_OFD_SETLK, F_UNLCK, NULL);
+}
+
+int platform_hangup_fd(int fd)
+{
+	(void)fd;
+	return -1;
+}
+
+int platform_exit_fd(pid_t pid)
+{
+	struct kevent e;
+	int kq = kqueue();
+
+	if (kq < 0)
+		return -1;
+	fcntl(kq, F_SETFD, FD_CLOEXEC);
+	EV_SET(&e, (uintptr_t)pid, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
+	if (kevent(kq, &e, 1, NULL, 0, NULL) != 0) {
+		close(kq);
+		return -1;
+	}
+	return kq;
+}
+
+size_t platform_file_event_instances(void)
+{
+	return SIZE_MAX;
 }
 
 void platform_close_from(int first)
