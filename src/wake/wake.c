@@ -238,6 +238,9 @@ static int arm(struct wake *w, struct err *err)
 	}
 	rc = watch_arm(&w->places);
 	if (rc == 0) {
+		/* Until now stat alone told of changes, and goes on from what it saw. */
+		for (size_t i = 0; !w->armed && i < w->places.n_levels; i++)
+			w->places.levels[i].changed = false;
 		w->armed = true;
 		w->rearm = false;
 		mem_set(&w->why, NULL);
