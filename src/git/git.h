@@ -202,4 +202,49 @@ int git_status_take(const struct git_job *job, struct git_status *ret, struct er
 int git_parked(const struct git *g, const char *git_dir, const char **ret_what, char **ret_branch,
         struct err *err);
 
+/* --- Making and unmaking them (checkout.c) -------------------------------- */
+
+/* Makes the branch REF at OID with MESSAGE as the first entry of its reflog. 1: it is there
+   already. */
+int git_branch_create(const struct git *g, const char *ref, const struct oid *oid,
+        const char *message, struct err *err);
+/* The newest message of REF's reflog, "" without one. To be freed. */
+int git_reflog_newest(const struct git *g, const char *ref, char **ret, struct err *err);
+/*
+ * The folder that the .git file of WORKTREE points to, real; NULL when that is
+ * no plain file with a pointer (a folder, a link, missing). To be freed.
+ */
+char *git_pointer(const char *worktree);
+/*
+ * Registers PATH (missing, or an empty folder) as a worktree on the branch
+ * BRANCH (full, standing at TIP, checked out nowhere), without files, and locked
+ * with REASON from its first moment on. AT is the checkout whose sparse patterns
+ * it takes over. Callers hold the repository's worktree lock.
+ */
+int git_worktree_add(const struct git *g, struct git_at at, const char *path, const char *branch,
+        const struct oid *tip, const char *reason, char **ret_git_dir, struct err *err);
+/* Removes the registration of the worktree at PATH, where no folder is any more (what stands
+   there is removed, locked or not). Missing is success. Under the same lock. */
+int git_worktree_forget(const struct git *g, const char *path, struct err *err);
+/* Checks the files of HEAD out in a worktree that holds none yet. Ended by a signal: CANCELLED. */
+int git_fill_worktree(struct git_at at, struct err *err);
+/* Runs the post-checkout hook as `git worktree add` would. RET_SAID: what a failing one said,
+   NULL otherwise. To be freed. */
+int git_post_checkout(const struct git *g, const char *worktree, const struct oid *tip,
+        char **ret_said, struct err *err);
+
+/* All that a worktree holds beyond its commit. A name that ends in '/' is a whole folder. */
+struct git_leftovers {
+	struct strv tracked, untracked, ignored;
+};
+void git_leftovers_release(struct git_leftovers *l);
+#define AUTOLEFTOVERS CLEANUP(git_leftovers_release) struct git_leftovers
+/* Believes no file monitor. Takes no locks. */
+int git_leftovers(struct git_at at, struct git_leftovers *ret, struct err *err);
+
+/* REF's upstream as last fetched (short name, to be freed; NULL: none) and how far REF is ahead
+   of it and behind it. Fetches nothing. */
+int git_upstream(const struct git *g, const char *ref, char **ret_upstream, int64_t *ret_ahead,
+        int64_t *ret_behind, struct err *err);
+
 #endif

@@ -219,6 +219,24 @@ int task_record_add(struct store *s, struct task_record *r, int port_from, int p
 	return 0;
 }
 
+int task_record_borrow(struct store *s, struct task_record *r, struct err *err)
+{
+	if (store_begin(s, STORE_DURABLE, err) < 0)
+		return -1;
+	if (sql_run(s, err,
+	            "INSERT INTO task (id, branch, worktree, git_dir, made_by, made_at, step, "
+	            "adopted) VALUES (?, ?, ?, ?, ?, 0, ?, 1)",
+	            "tttttt", r->id, r->branch, r->worktree, r->git_dir, r->made_by,
+	            step_texts[TASK_REMOVING]) < 0) {
+		store_rollback(s);
+		return -1;
+	}
+	r->row = sqlite3_last_insert_rowid(s->db);
+	r->made_at = 0;
+	r->step = TASK_REMOVING;
+	return store_commit(s, false, err);
+}
+
 int task_record_update(struct store *s, const struct task_record *r, bool ring, struct err *err)
 {
 	AUTOFREE char *copied = r->copied ? json_line(r->copied) : xstrdup("[]");

@@ -62,6 +62,9 @@ int task_records_pending(struct store *s, bool *ret, struct err *err);
  */
 int task_record_add(struct store *s, struct task_record *r, int port_from, int port_to,
         bool (*port_free)(int port), struct err *err);
+/* Adds R (id, branch, worktree, git_dir, made_by) at REMOVING, without a port, made_at 0: a
+   worktree that abide did not make, for the time of its removal. */
+int task_record_borrow(struct store *s, struct task_record *r, struct err *err);
 /* Writes step, git_dir, worktree, copied and detail of R. */
 int task_record_update(struct store *s, const struct task_record *r, bool ring, struct err *err);
 /* Forgets it and frees its byte. */

@@ -1,5 +1,4 @@
 #include <string.h>
-#include <sys/stat.h>
 
 #include "task/own.h"
 
@@ -344,27 +343,12 @@ int task_resolve(struct project *p, const char *word, struct task *ret, struct e
 
 /* --- How it is called -------------------------------------------------------- */
 
-/* Whether the worktree's .git is a plain file that points to GIT_DIR. */
-static bool points_to(const char *worktree, const char *git_dir)
+bool own_points_back(const struct task *t)
 {
-	AUTOFREE char *file = path_join(worktree, ".git");
-	AUTOFREE char *whole = NULL;
-	AUTOFREE char *real = NULL;
-	AUTOFREE char *want = path_real(git_dir);
-	AUTOBUF text = {0};
-	const char *target;
-	struct stat st;
+	AUTOFREE char *target = git_pointer(t->worktree);
+	AUTOFREE char *want = *t->git_dir ? path_real(t->git_dir) : NULL;
 
-	if (lstat(file, &st) != 0 || !S_ISREG(st.st_mode) || fs_read(file, 65536, &text, NULL) != 0)
-		return false;
-	while (text.len && (text.data[text.len - 1] == '\n' || text.data[text.len - 1] == '\r'))
-		text.data[--text.len] = '\0';
-	if (!text_starts(buf_str(&text), "gitdir: ") || strlen(text.data) != text.len)
-		return false;
-	target = text.data + strlen("gitdir: ");
-	whole = *target == '/' ? xstrdup(target) : path_join(worktree, target);
-	real = path_real(whole);
-	return real && want && strcmp(real, want) == 0;
+	return target && want && strcmp(target, want) == 0;
 }
 
 int task_at(const struct project *p, const struct task *t, struct git_at *ret, struct err *err)
@@ -379,7 +363,7 @@ int task_at(const struct project *p, const struct task *t, struct git_at *ret, s
 		        "gone for good, `git worktree prune` forgets it and keeps the branch.");
 		return -1;
 	}
-	if (!t->main && (!*t->git_dir || !points_to(t->worktree, t->git_dir))) {
+	if (!t->main && !own_points_back(t)) {
 		err_set(err, ERR_WORKTREE_TAMPERED,
 		        "%s/.git does not point to %s, where the worktree of `%s` is registered; "
 		        "git is not run there, since another repository's settings could run "

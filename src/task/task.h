@@ -64,6 +64,7 @@ int task_place(const struct project *p, const char *dir, bool explicit, struct e
 struct task_removal {
 	struct oid tip;  /* the branch is deleted only while it is exactly this; "": it stays */
 	bool discard;    /* drop: what it holds goes, and nobody is waited for */
+	bool foreign;    /* drop: also a worktree that `start` did not make */
 	const char *why; /* for the reflog and for who finds it half done: "landed", "dropped" */
 };
 struct task_removed {
@@ -79,7 +80,7 @@ void task_removed_release(struct task_removed *r);
 /*
  * Removes the worktree and the branch of T, journalled: a removal that was
  * begun is finished by task_recover(). Only what `start` made is removed; of
- * anything else, of a locked worktree and (unless discard) of one that holds
+ * anything else (unless foreign), of a locked worktree and (unless discard) of one that holds
  * changes, RET->stays says why it stays, which is no error. Without discard:
  * single ignored files that did not come from `copy` unchanged are moved to
  * <store>/kept/<id>/, up to 20 MiB, and while a process other than this one
