@@ -1,14 +1,18 @@
 /*
- * The list of commands: a new one is a line here and a file cmd_NAME.c.
+ * The list of commands, in order of name: a new one is a line here and a file
+ * cmd_NAME.c.
  */
 #ifndef ABIDE_CLI_COMMANDS_H
 #define ABIDE_CLI_COMMANDS_H
 
 #include "cli/command.h"
 
-#define COMMAND_TABLE(X)                                                                           \
-	X(help)                                                                                    \
+/* clang-format off: one a line */
+#define COMMAND_TABLE(X) \
+	X(await) \
+	X(help) \
 	X(schema)
+/* clang-format on */
 
 #define X(name) extern const struct command cmd_##name;
 COMMAND_TABLE(X)

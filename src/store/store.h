@@ -58,7 +58,15 @@ void store_ring(struct store *s);
  * death, not inherited by exec, true across pid namespaces. A process that
  * forks without exec must close its descriptors (platform_close_from).
  */
-enum alive_kind { ALIVE_EVENT, ALIVE_RUN, ALIVE_WATCH, ALIVE_PLACE, ALIVE_LANDING, ALIVE_TASK };
+enum alive_kind {
+	ALIVE_EVENT,
+	ALIVE_RUN,
+	ALIVE_WATCH,
+	ALIVE_PLACE,
+	ALIVE_LANDING,
+	ALIVE_TASK,
+	ALIVE_INSTANCE, /* a share of the user's file-event instances */
+};
 /* Takes the byte of (KIND, ID) until store_alive_free or death. False: not to be had. */
 bool store_alive_take(struct store *s, enum alive_kind kind, int64_t id);
 void store_alive_free(struct store *s, enum alive_kind kind, int64_t id);

@@ -95,6 +95,8 @@ export class Child {
 
   /** Proportional memory in kB, read now. */
   pss() { return pss(this.pid); }
+  /** The kernel's letter for its state: S sleeping, T stopped, … ; '' when it is gone. */
+  state() { return statOf(this.pid)?.state ?? ''; }
   /** Process ids of the direct children, read now. */
   children() { return children(this.pid); }
   /** Waits until the process sleeps in the kernel with no child: it has armed and is waiting. */
@@ -113,14 +115,25 @@ export function pss(pid) {
   return Number(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8').match(/^Pss:\s+(\d+)/m)[1]);
 }
 
+/** Process ids of the direct children. Kernels may lack /proc/PID/task/TID/children: parents are read. */
 export function children(pid) {
   const found = [];
-  try {
-    for (const task of readdirSync(`/proc/${pid}/task`)) {
-      found.push(...readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number));
-    }
-  } catch { /* it ended */ }
+  for (const entry of readdirSync('/proc')) {
+    if (!/^\d+$/.test(entry)) continue;
+    const stat = statOf(entry);
+    if (stat && stat.parent === pid) found.push(Number(entry));
+  }
   return found;
+}
+
+/** {state, parent} of a process, or null when it is gone. */
+export function statOf(pid) {
+  try {
+    const m = readFileSync(`/proc/${pid}/stat`, 'utf8').match(/^\d+ \(.*\) (\S) (\d+)/s);
+    return { state: m[1], parent: Number(m[2]) };
+  } catch {
+    return null;
+  }
 }
 
 export function alive(pid) {
