@@ -121,8 +121,9 @@ int git_complain(const struct proc *p, const char *what, struct err *err)
 
 /* --- Opening ------------------------------------------------------------- */
 
-static const char config_keys[] = "^(abide\\.|core\\.(bare|worktree)$|init\\.defaultbranch$|"
-                                  "extensions\\.|user\\.|commit\\.gpgsign$|notes\\.)";
+static const char config_keys[] =
+        "^(abide\\.|core\\.(bare|worktree)$|init\\.defaultbranch$|"
+        "extensions\\.|user\\.|commit\\.gpgsign$|notes\\.|remote\\..*\\.promisor$)";
 
 /* "scope NUL key LF value NUL"... into scope, key, value. */
 static void read_config(const struct buf *out, struct strv *ret)

@@ -152,7 +152,7 @@ int git_file_at(const struct git *g, const struct oid *commit, const char *path,
 /*
  * A configuration value as git_open() found it (last wins), or NULL. Borrowed.
  * Only keys of abide.*, core.bare, core.worktree, init.defaultbranch,
- * extensions.*, user.*, commit.gpgsign and notes.* are there. LOCAL: only what
+ * extensions.*, user.*, commit.gpgsign, notes.* and remote.*.promisor are there. LOCAL: only what
  * the repository's own files say.
  */
 const char *git_config(const struct git *g, const char *key, bool local);

@@ -33,16 +33,23 @@ void config_defaults(struct config *c)
 /* Room for a file that is too large to be told so by the reader of YAML. */
 enum { READ_CAP = 16 * 1024 * 1024 };
 
+static bool is_partial(const struct git *g)
+{
+	for (size_t i = 0; i + 2 < g->config.n; i += 3)
+		if (text_ends(g->config.v[i + 1], ".promisor") ||
+		        strcmp(g->config.v[i + 1], "extensions.partialclone") == 0)
+			return true;
+	return false;
+}
+
 /*
- * Where objects come on demand, a file that is not there looks like a file that
- * there never was; rules must not fall away for that.
+ * Where objects come on demand, a file that is not there looks to some gits
+ * like one that there never was; rules must not fall away for that.
  */
 static int check_fetched(const struct git *g, const struct oid *commit, struct err *err)
 {
 	AUTOPROC p = {0};
 
-	if (!git_config(g, "extensions.partialclone", true))
-		return 1;
 	if (git_run(git_at_common(g), &p,
 	            GIT_WORDS("ls-tree", "--name-only", "-z", commit->hex, "--", CONFIG_FILE),
 	            err) < 0)
@@ -50,9 +57,8 @@ static int check_fetched(const struct git *g, const struct oid *commit, struct e
 	if (p.status == 0 && !p.out.len)
 		return 1;
 	err_set(err, ERR_READ_FAILED,
-	        CONFIG_FILE
-	        " of %.10s is not in this partial clone yet, so that nothing can be said "
-	        "of the project's rules.",
+	        CONFIG_FILE " of %.10s has not been fetched into this partial clone, so that "
+	                    "nothing can be said of the project's rules.",
 	        commit->hex);
 	err_hint(err,
 	        "Fetch it: `git show %.10s:" CONFIG_FILE "`, then run the same command again.",
@@ -62,9 +68,14 @@ static int check_fetched(const struct git *g, const struct oid *commit, struct e
 
 int config_text_at(const struct git *g, const struct oid *commit, struct buf *ret, struct err *err)
 {
-	int rc = oid_is_set(commit) ? git_file_at(g, commit, CONFIG_FILE, READ_CAP, ret, err) : 1;
+	AUTOERR failed = {0};
+	int rc = 1;
 
-	return rc == 1 && oid_is_set(commit) ? check_fetched(g, commit, err) : rc;
+	if (oid_is_set(commit))
+		rc = git_file_at(g, commit, CONFIG_FILE, READ_CAP, ret, &failed);
+	if (rc != 0 && oid_is_set(commit) && is_partial(g))
+		return check_fetched(g, commit, err);
+	return rc < 0 ? err_move(err, &failed) : rc;
 }
 
 int config_at(const struct git *g, const struct oid *commit, struct config *ret, struct err *err)

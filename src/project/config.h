@@ -7,6 +7,8 @@
 
 #include "git/git.h"
 
+struct config_key;
+
 #define CONFIG_FILE "abide.yaml"
 enum { CONFIG_CAP = 256 * 1024 };
 
@@ -66,6 +68,16 @@ char *config_gate_digest(const struct config *c);
 /* The folder for worktrees, absolute, for a repository whose main checkout (or
    bare folder) is MAIN (real). To be freed. */
 char *config_worktrees_dir(const struct config *c, const char *main);
+/*
+ * All values as one object, shaped as the file, with defaults: policy keys from
+ * POLICY, work keys from WORK. Absent: no trunk named, as many jobs as cores,
+ * no time-out ("timeout_ms" is milliseconds). To be freed.
+ */
+json_t *config_json(const struct config *policy, const struct config *work);
+/* One key's value in that (none of a list's parts); NULL when absent. Borrowed. */
+json_t *config_json_value(const json_t *whole, const struct config_key *key);
+/* The JSON Schema (2020-12) of the file, from the table of keys. To be freed. */
+json_t *config_schema(void);
 /*
  * Whether DIR may hold worktrees: inside the folder that holds MAIN, or git
  * config abide.trusted is true in the repository's own files. UNTRUSTED.

@@ -50,7 +50,7 @@ int config_bad(
 		abort();
 	va_end(ap);
 	err_set(err, ERR_CONFIG_INVALID, "%s%s: %s", name, where, text);
-	err_hint(err, "Correct it there; %s tells whether it is right.", check);
+	err_hint(err, "Correct it there; `%s` tells whether it is right.", check);
 	err_data(err, "file", json_string(name));
 	if (line)
 		err_data(err, "line", json_integer((json_int_t)line));

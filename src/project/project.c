@@ -138,9 +138,9 @@ static int from_file(struct project *p, const struct candidate *found, struct er
 		return -1;
 	good = rc == 0 && config_parse(buf_str(&text), text.len, CONFIG_FILE, &config, NULL) == 0;
 	named = good ? xstrdup(config.trunk) : config_peek_trunk(buf_str(&text), text.len);
-	if (named)
+	if (named && strcmp(git_branch_short(named), git_branch_short(found->ref)) != 0)
 		return take_trunk(p, named, CONFIG_FILE, err);
-	if (name_trunk(p, found->ref, found->source, err) < 0)
+	if (name_trunk(p, found->ref, named ? CONFIG_FILE : found->source, err) < 0)
 		return -1;
 	p->trunk_tip = found->tip;
 	if (rc == 1)
