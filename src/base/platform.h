@@ -22,6 +22,10 @@ char *platform_boot_id(void);
 /* All living descendants of ROOT, itself excluded, parents before children. */
 size_t platform_descendants(pid_t root, pid_t *ret, size_t max);
 
+/* A path that runs this very program again, whatever argv[0] said and though its
+   file was replaced meanwhile (Linux). To be freed. */
+char *platform_program(void);
+
 /*
  * Processes of this user (of all users where that can be seen) whose working
  * directory is DIR (real path) or below it; "pid name" each, at most MAX.

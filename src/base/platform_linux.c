@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 
@@ -100,6 +101,21 @@ size_t platform_descendants(pid_t root, pid_t *ret, size_t max)
 	}
 	free(all);
 	return found;
+}
+
+char *platform_program(void)
+{
+	static const char self[] = "/proc/self/exe";
+	char path[4096];
+	ssize_t n = readlink(self, path, sizeof(path) - 1);
+	struct stat named, running;
+
+	/* The real name looks better in lists of processes, as long as it is the same file. */
+	path[n > 0 ? n : 0] = '\0';
+	if (n > 0 && stat(path, &named) == 0 && stat(self, &running) == 0 &&
+	        named.st_dev == running.st_dev && named.st_ino == running.st_ino)
+		return xstrdup(path);
+	return xstrdup(self);
 }
 
 void platform_inside(const char *dir, struct strv *ret, size_t max)

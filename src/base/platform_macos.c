@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libproc.h>
+#include <mach-o/dyld.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/event.h>
@@ -56,6 +57,14 @@ size_t platform_descendants(pid_t root, pid_t *ret, size_t max)
 			break;
 	}
 	return found;
+}
+
+char *platform_program(void)
+{
+	char path[4096];
+	uint32_t n = sizeof(path);
+
+	return _NSGetExecutablePath(path, &n) == 0 ? path_real(path) : xstrdup("abide");
 }
 
 void platform_inside(const char *dir, struct strv *ret, size_t max)

@@ -117,6 +117,9 @@ const char *gate_job_state_text(enum gate_job_state state);
 
 /* --- The runner (the command __gate) and its shepherds (__shepherd) ------------ */
 
+/* Where they find the descriptors that they were given. */
+enum { RUNNER_OWNER_FD = 3, RUNNER_ALIVE_FD = 4, SHEPHERD_OWNER_FD = 3, SHEPHERD_REPORT_FD = 4 };
+
 /*
  * Runs the jobs of run ID to their end and records what came of it. OWNER is
  * the read end of the owner pipe (its end cancels, unless the run was detached

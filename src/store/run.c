@@ -253,7 +253,7 @@ static int bury_the_dead(struct store *s, struct err *err)
 		return -1;
 	while ((rc = sql_step(s, st, err)) == 1) {
 		int64_t id = sqlite3_column_int64(st, 0);
-		if (store_alive(s, ALIVE_RUN, id))
+		if (store_alive_ask(s, ALIVE_RUN, id) != 0)
 			continue;
 		dead = xreallocarray(dead, n + 1, sizeof(*dead));
 		dead[n++] = id;
