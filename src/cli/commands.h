@@ -8,15 +8,16 @@
 #include "cli/command.h"
 
 /* clang-format off: one a line */
-#define COMMAND_TABLE(X) \
-	X(__gate) \
-	X(__shepherd) \
-	X(await) \
-	X(config) \
-	X(done) \
-	X(help) \
+#define COMMAND_TABLE(X)                                                                           \
+	X(__complete)                                                                              \
+	X(__gate)                                                                                  \
+	X(__shepherd)                                                                              \
+	X(await)                                                                                   \
+	X(completion)                                                                              \
+	X(config)                                                                                  \
+	X(done)                                                                                    \
+	X(help)                                                                                    \
 	X(schema)
-/* clang-format on */
 
 #define X(name) extern const struct command cmd_##name;
 COMMAND_TABLE(X)
