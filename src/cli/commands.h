@@ -17,7 +17,8 @@
 	X(config)                                                                                  \
 	X(done)                                                                                    \
 	X(help)                                                                                    \
-	X(schema)
+	X(schema)                                                                                   \
+	X(start)
 
 #define X(name) extern const struct command cmd_##name;
 COMMAND_TABLE(X)

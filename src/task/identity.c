@@ -241,7 +241,7 @@ static int unknown(
 
 	if (p->trunk_ref && strcmp(p->trunk_ref, n->ref) == 0) {
 		err_set(err, ERR_NOT_ON_TASK, "`%s` is the trunk, not a task.", p->trunk);
-		err_hint(err, "Name a task; %s lists them.", status);
+		err_hint(err, "Name a task; `%s` lists them.", status);
 		return -1;
 	}
 	if (git_refs(&p->git, (const char *const[]){n->ref, NULL}, &tip, err) < 0)
@@ -251,13 +251,13 @@ static int unknown(
 		err_set(err, ERR_UNKNOWN_TARGET,
 		        "The branch `%s` is checked out in no worktree, so it is no task yet.",
 		        git_branch_short(n->ref));
-		err_hint(err, "Give it a worktree with %s.", adopt);
+		err_hint(err, "Give it a worktree with `%s`.", adopt);
 		return -1;
 	}
 	err_set(err, ERR_UNKNOWN_TARGET, "No task has the branch, id or folder `%s`.", n->word);
 	err_hint(err,
-	        l->n ? "Name a task by its branch, its id or its worktree's path; %s lists them."
-	             : "There are no tasks here; %s shows what there is.",
+	        l->n ? "Name a task by its branch, its id or its worktree's path; `%s` lists them."
+	             : "There are no tasks here; `%s` shows what there is.",
 	        status);
 	return -1;
 }
@@ -300,7 +300,7 @@ static int no_task_here(const struct project *p, const char *branch, struct err 
 		err_set(err, ERR_NOT_ON_TASK,
 		        "HEAD is detached in %s, so it stands on no task's branch.",
 		        p->git.worktree);
-	err_hint(err, "Run the command in a task's worktree, or name the task; %s lists them.",
+	err_hint(err, "Run the command in a task's worktree, or name the task; `%s` lists them.",
 	        status);
 	return -1;
 }

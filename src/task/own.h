@@ -56,6 +56,15 @@ int own_keep_files(struct project *p, const struct task_record *r, const char *a
 int own_copy(const struct project *p, struct git_at at, const char *from_dir,
         const struct strv *names, json_t *ret_copied, struct strv *warnings, struct err *err);
 
+/* NAME without refs/heads/ and the branch prefix; points into NAME. */
+const char *own_bare_name(const char *name, const char *prefix);
+/* A new id for NAME (NULL: words); a new try may give another. To be freed. */
+char *own_new_id(const char *name, bool exact, int attempt);
+/* Runs the setup commands in T's worktree, their output going to stderr. INTERRUPTED when one
+   fails, CANCELLED by a signal; nothing that they started is left then. */
+int own_setup(const struct project *p, const struct task *t, const struct strv *commands,
+        const struct task_progress *progress, struct err *err);
+
 /* start: the reason of the lock that a worktree has while it is being made. */
 char *own_making_reason(const char *id);
 /* The first message of the reflog of a branch that start made. */

@@ -59,6 +59,40 @@ void task_environment(const struct project *p, const struct task *t, struct strv
  */
 int task_place(const struct project *p, const char *dir, bool explicit, struct err *err);
 
+/* --- Beginning a task (start.c) ---------------------------------------------- */
+
+/* Told of each step that takes time: WHAT ("setup") and a line about it. */
+struct task_progress {
+	void (*tell)(void *ctx, const char *what, const char *line);
+	void *ctx;
+};
+struct task_start {
+	const char *name;    /* NULL: two words are made up */
+	const char *from;    /* where the new branch begins; NULL: the trunk's tip */
+	const char *branch;  /* adopts this branch instead of making one */
+	bool exact;          /* NAME as it is */
+	bool dry_run;        /* only says what would be made */
+	const char *surface; /* for the record */
+	struct task_progress progress;
+};
+struct task_started {
+	struct task task;
+	char *from; /* the word for the base */
+	bool adopted;
+	struct strv copied; /* what `copy` brought */
+	struct strv warnings;
+};
+void task_started_release(struct task_started *s);
+#define AUTOSTARTED CLEANUP(task_started_release) struct task_started
+/*
+ * Makes a task: whole, or nothing stays. NO_COMMITS, NO_TRUNK, UNKNOWN_TARGET
+ * (--from, --branch), AMBIGUOUS_TARGET (an exact name that is taken), BUSY (the
+ * branch is checked out elsewhere), INTERRUPTED (a setup command failed),
+ * CANCELLED (a signal).
+ */
+int task_start(
+        struct project *p, const struct task_start *how, struct task_started *ret, struct err *err);
+
 /* --- Ending a task (remove.c, recover.c) ----------------------------------- */
 
 struct task_removal {
