@@ -1,5 +1,6 @@
 #include "cli/schema.h"
 
+#include "project/config.h"
 #include "project/receipt.h"
 
 enum { DEEPEST = 8 };
@@ -181,6 +182,30 @@ static json_t *when_refused(void)
 	        "properties", "hints", "type", "array", "minItems", 1);
 }
 
+/* What a refusal by any verb may tell of a file that is wrong. */
+static const struct field refusal_fields[] = {
+        {"file", "string", false, "of a refusal: the file that is wrong"},
+        {"line", "integer", false, "of a refusal: its line, from 1"},
+        {"key", "string", false, "of a refusal: the key that is wrong"},
+        {"commit", "oid", false, "of a refusal: the commit that holds the file"},
+        {0},
+};
+
+static json_t *data_of(const struct command *cmd, bool strict)
+{
+	json_t *s = object_of(cmd->data, strict, false, 0);
+	json_t *properties = json_object_get(s, "properties");
+
+	if (!properties) {
+		json_put(s, "properties", json_object());
+		properties = json_object_get(s, "properties");
+	}
+	for (const struct field *f = refusal_fields; f->name; f++)
+		if (!cmd->outside && !json_object_get(properties, f->name))
+			json_put(properties, f->name, value_of(f, strict, 0));
+	return s;
+}
+
 /* CMD NULL: what all verbs share. */
 static json_t *envelope(const struct command *cmd, bool strict)
 {
@@ -195,8 +220,7 @@ static json_t *envelope(const struct command *cmd, bool strict)
 	if (cmd)
 		json_put_text(json_object_get(p, "verb"), "const", cmd->name);
 	json_put(p, "data",
-	        cmd ? object_of(cmd->data, strict, false, 0)
-	            : described("object", "what the verb found or did"));
+	        cmd ? data_of(cmd, strict) : described("object", "what the verb found or did"));
 	json_put(p, "hints", sentences("one next step each, with the command in full"));
 	json_put(p, "warnings", sentences("what the caller should know besides"));
 	json_put(p, "error", slugs());
@@ -263,11 +287,21 @@ static json_t *receipt_schema(const struct command *cmd, bool strict)
 	return s;
 }
 
+static json_t *project_schema(const struct command *cmd, bool strict)
+{
+	(void)cmd;
+	(void)strict;
+	return config_schema();
+}
+
 /* What is no verb's answer. FILE without the ending. */
 static const struct {
 	const char *name, *file, *title, *about;
 	json_t *(*make)(const struct command *cmd, bool strict);
 } others[] = {
+        {"abide.yaml", "abide", "abide.yaml",
+                "What abide knows of a project: committed in the root of the repository.",
+                project_schema},
         {"envelope", "envelope", "abide: the result envelope",
                 "What every verb prints with --json, on one line.", envelope},
         {"receipt", "receipt", "abide: a receipt",

@@ -76,7 +76,8 @@ char *config_worktrees_dir(const struct config *c, const char *main);
 json_t *config_json(const struct config *policy, const struct config *work);
 /* One key's value in that (none of a list's parts); NULL when absent. Borrowed. */
 json_t *config_json_value(const json_t *whole, const struct config_key *key);
-/* The JSON Schema (2020-12) of the file, from the table of keys. To be freed. */
+/* The JSON Schema (2020-12) of the file, from the table of keys, without a head.
+   To be freed. */
 json_t *config_schema(void);
 /*
  * Whether DIR may hold worktrees: inside the folder that holds MAIN, or git

@@ -103,16 +103,22 @@ static void put_choices(json_t *to, const struct config_key *key)
 
 static void put_text(json_t *to, const struct config_key *key)
 {
-	if (key->type == CONFIG_COMMAND)
-		/* `run: true` reads as a command, whatever YAML takes it for. */
-		json_put(to, "type", json_pack("[s, s, s]", "string", "boolean", "number"));
-	else
-		json_put_text(to, "type", "string");
+	json_put_text(to, "type", "string");
 	if (key->min)
 		json_put_int(to, "minLength", key->min);
 	json_put_int(to, "maxLength", key->max);
 	if (key->pattern)
 		json_put_text(to, "pattern", key->pattern);
+}
+
+/* `run: true` reads as a command, whatever an editor takes it for. */
+static void put_command(json_t *to, const struct config_key *key)
+{
+	json_t *text = json_object();
+
+	put_text(text, key);
+	json_put(to, "anyOf",
+	        json_pack("[o, {s:s}, {s:s}]", text, "type", "boolean", "type", "number"));
 }
 
 static void put_default(json_t *to, const struct config_key *key)
@@ -147,8 +153,10 @@ static json_t *node(const struct config_key *key)
 	case CONFIG_CHOICE:
 		put_choices(o, key);
 		break;
-	case CONFIG_TEXT:
 	case CONFIG_COMMAND:
+		put_command(o, key);
+		break;
+	case CONFIG_TEXT:
 	case CONFIG_DURATION:
 		put_text(o, key);
 		break;
@@ -162,11 +170,6 @@ json_t *config_schema(void)
 {
 	json_t *o = json_object();
 
-	json_put_text(o, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	json_put_text(o, "title", CONFIG_FILE);
-	json_put_text(o, "description",
-	        "What abide knows of a project: committed as " CONFIG_FILE
-	        " in the root of the repository.");
 	put_children(o, "");
 	return o;
 }

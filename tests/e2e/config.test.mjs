@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import Ajv2020 from 'ajv/dist/2020.js';
 import { test, eachZoo, assert, fileTreeDigest } from './lib/index.mjs';
 
 const key = (d, name) => d.keys.find((k) => k.key === name);
@@ -174,6 +175,31 @@ test('rules do not fall away where a partial clone has not fetched them', async 
   assert.match(e.message, /partial clone/);
   await s.sh(e.hints[0].match(/`(git show [^`]*)`/)[1], { cwd: r.dir });
   assert.equal((await s.ok(['config'])).config.accept.require, 'human');
+});
+
+test('the published schema and the reader agree', async (s) => {
+  await s.repo();
+  const { schema } = await s.ok(['schema', 'abide.yaml']);
+  const valid = new Ajv2020.default({ strict: false }).compile(schema);
+  const job = { name: 'a', run: 'b' };
+  // JSON is YAML, so that each is a file as well.
+  const files = [
+    {}, { trunk: 'main', copy: ['.env'], setup: ['x', true], gate: [job], gate_parallel: 3, logbook: false },
+    { accept: { require: 'human', gate_changes: 'allow', integrate: 'refuse', keep: true } }, { gate: [] },
+    { gate: [{ ...job, timeout: '90s', needs: [] }] }, { gate: [{ ...job, timeout: 'none' }] },
+    { lanes: {} }, { notify: 'x' }, { trunk: ['main'] }, { trunk: '' }, { copy: '.env' }, { copy: ['/etc'] }, { copy: [''] },
+    { setup: 'x' }, { setup: [''] }, { gate: { a: 'b' } }, { gate: ['a'] }, { gate: [{ name: 'a' }] }, { gate: [{ run: 'a' }] },
+    { gate: [{ ...job, name: '..' }] }, { gate: [{ ...job, name: 'a b' }] }, { gate: [{ ...job, cmd: 'x' }] },
+    { gate: [{ ...job, timeout: '10' }] }, { gate: [{ ...job, timeout: '0s' }] }, { gate: [{ ...job, timeout: '1.5h' }] },
+    { gate: [{ ...job, needs: 'b' }] }, { gate_parallel: 0 }, { gate_parallel: 257 }, { gate_parallel: 'x' },
+    { accept: 'human' }, { accept: { require: 'me' } }, { accept: { keep: 'yes' } }, { accept: { integrate: 'queue' } },
+    { accept: { strategy: 'merge' } }, { worktrees: '~/x' }, { logbook: 'no' }, [], 'main',
+  ];
+  for (const file of files) {
+    s.write('repo/f.yaml', JSON.stringify(file));
+    const x = await s.abide(['config', '--check', 'f.yaml', '--json']);
+    assert.equal(x.json.ok, valid(file), `${JSON.stringify(file)}: ${x.stdout}`);
+  }
 });
 
 // --- Which branch is the trunk ------------------------------------------------------------------
