@@ -15,6 +15,7 @@ enum {
 	SPACING_MIN_MS = 20,   /* the first spacing */
 	SPACING_MAX_MS = 1000, /* the last */
 	QUIET_MS = 2000,       /* without shared events: spacing starts anew */
+	FLOOD = 1000,          /* events in one go that make it likely that the queue overflowed */
 };
 
 struct wake {
@@ -30,7 +31,8 @@ struct wake {
 	size_t share;
 	size_t (*held)(void *arg);
 	void *held_arg;
-	bool rearm; /* a level came, went or was replaced */
+	bool rearm;       /* a level came, went or was replaced */
+	size_t events_in; /* since the last attend() */
 	int64_t next_look, next_arming;
 
 	/* Hints not yet told. */
@@ -94,6 +96,7 @@ void watch_seen(void *data, struct level *level, const char *name, bool moved)
 	size_t at = (size_t)(level - p->levels);
 	struct hint h = {0};
 
+	w->events_in++;
 	if (!name) {
 		level->restart = w->rearm = true;
 		return;
@@ -271,14 +274,16 @@ static void look(struct wake *w)
 static int attend(struct wake *w, struct err *err)
 {
 	int64_t now = clock_mono_ms();
-	bool due = now >= w->next_look;
+	/* libuv drops the word that events were lost; their number gives it away. */
+	bool due = now >= w->next_look || w->events_in >= FLOOD;
 
+	w->events_in = 0;
 	if (!w->armed && !w->for_good && now >= w->next_arming) {
 		if (arm(w, err) < 0)
 			return -1;
 		due = true;
 	} else if (w->armed && (due || w->rearm)) {
-		/* A watch may have died without a word: at each slow re-check all start anew. */
+		/* A watch may have died without a word: at such a look all start anew. */
 		for (size_t i = 0; due && i < w->places.n_levels; i++)
 			w->places.levels[i].restart = true;
 		if (arm(w, err) < 0)

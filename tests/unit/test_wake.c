@@ -452,6 +452,25 @@ static void a_lost_event_costs_at_most_the_slow_recheck(void **state)
 	HINT(p);
 }
 
+/* The kernel's queue holds 16,384 events; libuv does not tell when it overflowed. */
+static void an_overflow_of_the_queue_loses_nothing(void **state)
+{
+	struct place *p = *state;
+	AUTOFREE char *noise = path_join(p->common, "refs/heads/noise");
+
+	GIT(p, "update-ref", "refs/heads/agent/fix", p->commit);
+	open_wake(p);
+	for (int i = 0; i < 10000; i++) {
+		close(open(noise, O_WRONLY | O_CREAT, 0600));
+		unlink(noise);
+	}
+	GIT(p, "update-ref", "refs/heads/agent/fix", "main");
+	HINT(p);
+	settle(p);
+	GIT(p, "update-ref", "refs/heads/agent/fix", p->commit);
+	HINT(p);
+}
+
 /* --- Polling ------------------------------------------------------------------ */
 
 static void polling_tells_the_same(void **state)
@@ -898,6 +917,7 @@ int main(void)
 	        WITH_PLACE(single_files_are_watched),
 	        WITH_PLACE(a_second_change_right_behind_the_first_is_told),
 	        WITH_PLACE(a_lost_event_costs_at_most_the_slow_recheck),
+	        WITH_PLACE(an_overflow_of_the_queue_loses_nothing),
 	        WITH_PLACE(polling_tells_the_same),
 	        WITH_PLACE(polling_looks_every_quarter_second),
 	        WITH_PLACE(without_share_it_polls_and_takes_the_next_chance),
