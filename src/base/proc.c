@@ -258,6 +258,7 @@ static int start(uv_loop_t *loop, struct child *c, struct err *err)
 		uv_close((uv_handle_t *)&c->process, NULL);
 		return cannot_start(p, rc, err);
 	}
+	p->pid = c->process.pid;
 	if (!p->out_to_stderr) {
 		uv_read_start((uv_stream_t *)&c->out, on_room, on_out);
 		uv_read_start((uv_stream_t *)&c->err, on_room, on_err);
@@ -298,6 +299,7 @@ int proc_run_pool(struct proc *const *p, size_t n, size_t at_once, struct err *e
 		buf_reset(&p[i]->out);
 		buf_reset(&p[i]->err);
 		p[i]->status = -1;
+		p[i]->pid = 0;
 		p[i]->timed_out = p[i]->stopped = false;
 	}
 	for (size_t i = 0; i < n && i < at_once; i++)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -30,6 +31,7 @@ struct proc {
 	struct buf out; /* whole stdout */
 	struct buf err; /* first 16 KiB of stderr */
 	int status;     /* exit status, or 128 + signal */
+	pid_t pid;      /* it had; 0 when it could not be started */
 	bool timed_out;
 	bool stopped; /* ended by a signal to this process; see stop_check() */
 };
