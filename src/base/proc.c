@@ -191,7 +191,7 @@ static void on_written(uv_write_t *write, int status)
 static int cannot_start(const struct proc *p, int rc, struct err *err)
 {
 	AUTOFREE char *name = text_visible(p->argv[0]);
-	bool git = strcmp(p->argv[0], "git") == 0;
+	bool git = strcmp(path_base(p->argv[0]), "git") == 0;
 
 	if (p->cwd && !fs_is_dir(p->cwd)) {
 		err_set(err, ERR_READ_FAILED,

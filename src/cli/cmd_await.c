@@ -180,11 +180,11 @@ static void render_overlap(struct call *c, const json_t *seen, struct buf *out)
 	const json_t *f;
 
 	if (behind > 0)
-		out_printf(c, out, STYLE_PLAIN, "this worktree is %lld commit%s behind it\n",
-		        (long long)behind, behind == 1 ? "" : "s");
+		buf_printf(out, "this worktree is %lld commit%s behind it\n", (long long)behind,
+		        behind == 1 ? "" : "s");
 	if (!json_array_size(files))
 		return;
-	out_printf(c, out, STYLE_PLAIN, "%lld of its changed files come in changed, too:\n",
+	buf_printf(out, "%lld of its changed files come in changed, too:\n",
 	        (long long)json_int(seen, "overlap_total", 0));
 	json_array_foreach (files, i, f) {
 		buf_puts(out, "  ");
@@ -210,7 +210,7 @@ static void render_wait(struct call *c, const json_t *d, struct buf *out)
 	if (json_flag(d, "replayed"))
 		buf_puts(out, "this was answered before\n");
 	else
-		out_printf(c, out, STYLE_DIM, "waited %s\n", took);
+		buf_printf(out, "waited %s\n", took);
 	if (handle) {
 		buf_puts(out, "handle ");
 		out_text(c, out, STYLE_BOLD, handle);
@@ -226,7 +226,7 @@ static void render(struct call *c, const struct result *res, struct buf *out)
 	if (list) {
 		render_list(c, list, out);
 	} else if (stopped) {
-		out_printf(c, out, STYLE_PLAIN, "stopped %s\n", stopped);
+		buf_printf(out, "stopped %s\n", stopped);
 	} else {
 		render_wait(c, res->data, out);
 	}

@@ -59,10 +59,32 @@ static const char *const pins[] = {
         "maintenance.auto=false",
 };
 
+/*
+ * Where git is, looked for once: each spawn would otherwise try every folder of
+ * PATH anew. "git" when it is in none, so that the spawn says so.
+ */
+static const char *git_program(void)
+{
+	static char *found;
+	const char *path = env_text(ENV_PATH);
+
+	while (!found && path && *path) {
+		size_t n = strcspn(path, ":");
+		AUTOFREE char *dir = xstrndup(path, n);
+		AUTOFREE char *file = path_join(dir, "git");
+		if (*dir == '/' && !fs_is_dir(file) && access(file, X_OK) == 0)
+			found = STEAL(file);
+		path += n + (path[n] == ':');
+	}
+	if (!found)
+		found = xstrdup("git");
+	return found;
+}
+
 /* Fills ARGV (a list that owns its strings) for AT and WORDS. */
 static void build_argv(struct git_at at, const char *const *words, struct strv *argv)
 {
-	strv_push(argv, "git");
+	strv_push(argv, git_program());
 	for (size_t i = 0; i < NELEMS(pins); i++)
 		strv_push(argv, pins[i]);
 	if (at.git_dir)

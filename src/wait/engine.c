@@ -147,17 +147,18 @@ static bool is_over(struct call_of_wait *w)
 }
 
 /*
+ * REFS_TOO false: nothing but the store can have changed, no git is needed.
  * Another git may be half-way through rewriting what this one reads; that is no
  * reason to end a wait of an hour.
  */
-static int evaluate(struct call_of_wait *w, bool *ret_over, struct err *err)
+static int evaluate(struct call_of_wait *w, bool refs_too, bool *ret_over, struct err *err)
 {
 	struct scene *s = &w->scene;
 
 	for (int attempt = 1;; attempt++) {
 		AUTOERR trouble = {0};
 
-		if (scene_look(s, &trouble) == 0 && scene_judge(s, &trouble) == 0)
+		if ((!refs_too || scene_look(s, &trouble) == 0) && scene_judge(s, &trouble) == 0)
 			break;
 		if (trouble.code != ERR_GIT_FAILED || attempt == ATTEMPTS)
 			return err_move(err, &trouble);
@@ -175,7 +176,7 @@ static int evaluate_first(struct call_of_wait *w, bool *ret_over, struct err *er
 	int rc;
 
 	if (!s->fresh)
-		return evaluate(w, ret_over, err);
+		return evaluate(w, true, ret_over, err);
 	if (scene_look(s, err) < 0)
 		return -1;
 	rc = begin_earlier(w, err);
@@ -183,7 +184,7 @@ static int evaluate_first(struct call_of_wait *w, bool *ret_over, struct err *er
 		return -1;
 	if (rc == 1) {
 		*ret_over = w->ending == END_REPLAYED;
-		return *ret_over ? 0 : evaluate(w, ret_over, err);
+		return *ret_over ? 0 : evaluate(w, true, ret_over, err);
 	}
 	if (scene_judge(s, err) < 0)
 		return -1;
@@ -194,7 +195,7 @@ static int evaluate_first(struct call_of_wait *w, bool *ret_over, struct err *er
 	s->fresh = false;
 	s->changed = true;
 	/* A receipt of old may have been found. */
-	return evaluate(w, ret_over, err);
+	return evaluate(w, false, ret_over, err);
 }
 
 /* --- Holding ---------------------------------------------------------------------------- */
@@ -341,7 +342,8 @@ static int wait_until_over(struct call_of_wait *w, struct err *err)
 			return -1;
 		if (!go_on || ended_elsewhere(w))
 			break;
-		if (evaluate(w, &over, err) < 0)
+		w->scene.found = false;
+		if (evaluate(w, !wake_bell_only(wake), &over, err) < 0)
 			return -1;
 	}
 	w->wake = !wake ? "none" : wake_by_events(wake, NULL) ? "events" : "polling";

@@ -41,6 +41,7 @@ struct target {
 	const char *name; /* points into path */
 	size_t level;     /* the folder that holds it */
 	bool shared;      /* holds all refs: its change says little about those asked about */
+	bool bell;        /* the store's: no ref changed by it */
 	struct stamp seen;
 };
 
@@ -55,6 +56,7 @@ struct places {
 struct hint {
 	bool own;    /* a file of what was asked about */
 	bool shared; /* only a file that holds all refs */
+	bool bell;   /* the store's bell */
 };
 
 void places_fill(struct places *p, const struct wake_spec *spec);
@@ -65,6 +67,8 @@ void places_release(struct places *p);
  * there or is there. FRESH_TOO: one that was fresh counts as different.
  */
 void places_look(struct places *p, bool fresh_too, struct hint *ret);
+/* Adds what a change of T says to *RET. */
+void hint_from(const struct target *t, struct hint *ret);
 /* What stat says of a folder; false when there is none. */
 bool places_folder(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, int64_t *ret_born_ns);
 

@@ -66,6 +66,16 @@ bool places_folder(const char *path, uint64_t *ret_dev, uint64_t *ret_ino, int64
 	return true;
 }
 
+void hint_from(const struct target *t, struct hint *ret)
+{
+	if (t->shared)
+		ret->shared = true;
+	else if (t->bell)
+		ret->bell = true;
+	else
+		ret->own = true;
+}
+
 void places_look(struct places *p, bool fresh_too, struct hint *ret)
 {
 	for (size_t i = 0; i < p->n_targets; i++) {
@@ -73,10 +83,7 @@ void places_look(struct places *p, bool fresh_too, struct hint *ret)
 		struct stamp now = stamp_of(t->path);
 		bool moved = p->levels[t->level].changed && (t->seen.there || now.there);
 		if (moved || (fresh_too && t->seen.fresh) || !stamp_same(&t->seen, &now)) {
-			if (t->shared)
-				ret->shared = true;
-			else
-				ret->own = true;
+			hint_from(t, ret);
 		}
 		t->seen = now;
 	}
@@ -188,6 +195,7 @@ void places_fill(struct places *p, const struct wake_spec *spec)
 	if (spec->bell && spec->store_dir) {
 		AUTOFREE char *bell = path_join(spec->store_dir, "bell/b");
 		target_add(p, spec->common, bell, false);
+		p->targets[p->n_targets - 1].bell = true;
 	}
 	for (size_t i = 0; spec->files && spec->files[i]; i++)
 		target_add(p, spec->common, spec->files[i], false);

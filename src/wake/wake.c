@@ -38,6 +38,7 @@ struct wake {
 	/* Hints not yet told. */
 	struct hint hint;
 	bool told_shared; /* the last told hint was about a shared file only */
+	bool told_bell;   /* the last told hint was the bell alone */
 	int fruitless, spacing_ms;
 	int64_t last_shared, spaced_from;
 
@@ -58,6 +59,7 @@ static void hint_add(struct wake *w, struct hint h)
 	int64_t now = clock_mono_ms();
 
 	w->hint.own = w->hint.own || h.own;
+	w->hint.bell = w->hint.bell || h.bell;
 	if (!h.shared)
 		return;
 	if (now - w->last_shared >= QUIET_MS)
@@ -69,11 +71,16 @@ static void hint_add(struct wake *w, struct hint h)
 /* When the pending hint may be told: 0 at once, INT64_MAX when there is none. */
 static int64_t hint_due(const struct wake *w)
 {
-	if (w->hint.own)
+	if (w->hint.own || w->hint.bell)
 		return 0;
 	if (w->hint.shared)
 		return w->spacing_ms ? w->spaced_from + w->spacing_ms : 0;
 	return INT64_MAX;
+}
+
+bool wake_bell_only(const struct wake *w)
+{
+	return w->told_bell;
 }
 
 void wake_found(struct wake *w, bool found)
@@ -104,8 +111,7 @@ void watch_seen(void *data, struct level *level, const char *name, bool moved)
 	for (size_t i = 0; i < p->n_targets; i++) {
 		struct target *t = &p->targets[i];
 		if (t->level == at && strcmp(t->name, name) == 0) {
-			h.own = h.own || !t->shared;
-			h.shared = h.shared || t->shared;
+			hint_from(t, &h);
 		}
 	}
 	for (size_t i = 0; moved && i < p->n_levels; i++) {
@@ -328,13 +334,14 @@ static bool pick(struct wake *w, int64_t deadline, int tick_ms, enum wake_reason
 	if (bound && w->bound_hinted != deadline)
 		look(w);
 	if (bound ? hint_due(w) != INT64_MAX && w->bound_hinted != deadline : now >= hint_due(w)) {
-		struct hint ignored = {0};
+		struct hint told = w->hint;
 		if (bound)
 			w->bound_hinted = deadline;
-		w->told_shared = !w->hint.own;
 		w->hint = (struct hint){0};
 		/* What comes after this moment differs from what is remembered. */
-		places_look(&w->places, false, &ignored);
+		places_look(&w->places, false, &told);
+		w->told_shared = told.shared && !told.own && !told.bell;
+		w->told_bell = told.bell && !told.own && !told.shared;
 		look_later(w);
 		*ret = WAKE_HINT;
 		return true;

@@ -107,6 +107,10 @@ int wake_hold(struct wake *w, int64_t deadline_mono_ms, int tick_ms, enum wake_r
  */
 void wake_found(struct wake *w, bool found);
 
+/* Whether the last hint was the store's bell alone: then no ref that was asked
+   about has changed, and only what the store holds is to be looked at. */
+bool wake_bell_only(const struct wake *w);
+
 /* Stops the watchers now: a process that exits with live watches stays 8 to
    20 ms longer in the kernel. Call it as soon as the answer is known. */
 void wake_disarm(struct wake *w);

@@ -1,4 +1,5 @@
 // await: what holds when, and what a call that ends early leaves behind.
+import { existsSync, readFileSync } from 'node:fs';
 import { test, eachZoo, assert, waitFor, staysFalse, fileTreeDigest, wraps, lacksNamespaces } from './lib/index.mjs';
 
 const notYet = { code: 124 };
@@ -598,4 +599,40 @@ eachZoo('await in every kind of repository', { except: ['unborn'] }, async (s, r
   await p.idle();
   r.git(['update-ref', `refs/heads/${r.trunk}`, tip]);
   assert.equal((await p.done()).json.data.observed.landed_commit, tip);
+});
+
+// --- cost ------------------------------------------------------------------------------------------------
+
+// A git on PATH that writes down what it is asked, and is git.
+function countedGit(s) {
+  const log = s.path('git.log');
+  const real = s.git(['--exec-path']).trim();
+  s.program('git', `echo "$@" >>'${log}'; exec '${real}/git' "$@"`);
+  return () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').filter(Boolean) : []);
+}
+
+test('an unrelated ref costs a wait no git process', async (s) => {
+  const r = await s.repo();
+  const asked = countedGit(s);
+  const p = s.spawnAbide(['await', '--landed', 'x', '--may-start', '--json']);
+  await p.idle();
+  const before = asked().filter((l) => l.includes('for-each-ref')).length;
+  assert.ok(before > 0, 'the counter sees git');
+  for (let i = 0; i < 20; i++) r.git(['update-ref', `refs/heads/other${i}`, 'main']);
+  await staysFalse(() => asked().filter((l) => l.includes('for-each-ref')).length > before, { ms: 500, what: 'a look at the refs' });
+  p.kill('SIGINT');
+  await p.done();
+});
+
+test('the bell of the store costs a wait no git process', async (s) => {
+  const r = await s.repo();
+  const asked = countedGit(s);
+  const p = s.spawnAbide(['await', '--trunk-moved', '--json']);
+  await p.idle();
+  const before = asked().length;
+  assert.ok(before > 0, 'the counter sees git');
+  await s.sh(`touch '${r.store}/bell/b'`);
+  await staysFalse(() => asked().length > before, { ms: 500, what: 'a git process' });
+  r.commitOn('main', { x: '1' }, 'move');
+  assert.equal((await p.done()).json.data.met, true);
 });
