@@ -99,6 +99,7 @@ struct call {
 
 	struct project project; /* opened unless cmd->outside */
 	void *state;            /* the command's own */
+	bool streamed;          /* it printed by itself; nothing more is said when it is ok */
 
 	int64_t begun_mono_ms, waited_ms;
 	int64_t event; /* logbook entry, 0 none */

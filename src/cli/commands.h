@@ -17,8 +17,9 @@
 	X(config)                                                                                  \
 	X(done)                                                                                    \
 	X(help)                                                                                    \
-	X(schema)                                                                                   \
-	X(start)
+	X(schema)                                                                                  \
+	X(start)                                                                                   \
+	X(status)
 
 #define X(name) extern const struct command cmd_##name;
 COMMAND_TABLE(X)

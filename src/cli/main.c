@@ -42,7 +42,9 @@ static bool ended_by_signal(const struct err *err)
 static int answer(struct call *c, const struct result *res, const struct err *err)
 {
 	bool failed = err->code != ERR_NONE;
-	bool written = failed ? output_error(c, res, err) : output_result(c, res);
+	bool written = failed ? output_error(c, res, err)
+	        : c->streamed ? true
+	                      : output_result(c, res);
 
 	if (c->cmd && c->cmd->delivered)
 		c->cmd->delivered(c, written);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "store/task.h"
+
 size_t fleet_lead(const struct flight *v, size_t n)
 {
 	size_t lead = n;
@@ -23,6 +25,24 @@ static json_t *seconds(int64_t ms)
 	return json_real((double)ms / 1000);
 }
 
+static void put_timed(json_t *o, int64_t elapsed_ms, const struct prior *prior)
+{
+	json_put_int(o, "elapsed_ms", elapsed_ms > 0 ? elapsed_ms : 0);
+	if (!prior->samples)
+		return;
+	json_put(o, "median_s", seconds(prior->median_ms));
+	json_put(o, "p90_s", seconds(prior->p90_ms));
+	json_put_int(o, "samples", (int64_t)prior->samples);
+}
+
+json_t *fleet_timed_json(int64_t elapsed_ms, const struct prior *prior)
+{
+	json_t *o = json_object();
+
+	put_timed(o, elapsed_ms, prior);
+	return o;
+}
+
 json_t *fleet_flight_json(const struct logbook_event *e, const struct flight *f)
 {
 	json_t *o = json_object();
@@ -30,12 +50,9 @@ json_t *fleet_flight_json(const struct logbook_event *e, const struct flight *f)
 	json_put_text(o, "verb", e->verb);
 	if (*e->branch)
 		json_put_text(o, "branch", git_branch_short(e->branch));
-	json_put_int(o, "elapsed_ms", f->elapsed_ms);
-	if (f->prior.samples) {
-		json_put(o, "median_s", seconds(f->prior.median_ms));
-		json_put(o, "p90_s", seconds(f->prior.p90_ms));
-		json_put_int(o, "samples", (int64_t)f->prior.samples);
-	}
+	if (*e->about)
+		json_put_text(o, "about", e->about);
+	put_timed(o, f->elapsed_ms, &f->prior);
 	return o;
 }
 
@@ -47,8 +64,7 @@ void fleet_flight(struct store *s, const struct logbook_event *e, struct flight 
 	logbook_prior(s, e->verb, e->gate_digest, &ret->prior, NULL);
 }
 
-/* A logbook that was turned off is not read, either. */
-static bool logbook_on(struct project *p)
+bool fleet_logbook(struct project *p)
 {
 	const struct config *policy;
 
@@ -57,24 +73,37 @@ static bool logbook_on(struct project *p)
 	return p->store && (project_policy(p, &policy, NULL) < 0 || policy->logbook);
 }
 
+/* E names its branch; the task that has it is named, too, where `start` made it. */
+static json_t *flight_of_task(const struct logbook_event *e, const struct flight *f,
+        const struct task_record_list *records)
+{
+	json_t *o = fleet_flight_json(e, f);
+
+	for (size_t i = 0; *e->branch && i < records->n; i++)
+		if (strcmp(records->v[i].branch, e->branch) == 0)
+			json_put_text(o, "task", records->v[i].id);
+	return o;
+}
+
 void fleet_running(struct project *p, const char *branch, json_t **ret)
 {
 	AUTOLOGBOOK events = {0};
+	AUTORECORDS records = {0};
 	AUTOFREE struct flight *flights = NULL;
 	AUTOJSON json_t *list = json_array();
 	json_t *block;
 	size_t n = 0;
 
 	*ret = NULL;
-	if (!logbook_on(p) || logbook_in_flight(p->store, branch, &events, NULL) < 0)
+	if (!fleet_logbook(p) || logbook_in_flight(p->store, branch, &events, NULL) < 0)
 		return;
+	task_records(p->store, &records, NULL);
 	flights = xcalloc(events.n + 1, sizeof(*flights));
 	for (size_t i = 0; i < events.n; i++) {
 		if (strcmp(events.v[i].verb, "await") == 0)
 			continue;
 		fleet_flight(p->store, &events.v[i], &flights[n]);
-		json_array_append_new(list, fleet_flight_json(&events.v[i], &flights[n]));
-		n++;
+		json_array_append_new(list, flight_of_task(&events.v[i], &flights[n++], &records));
 	}
 	if (!n)
 		return;

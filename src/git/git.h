@@ -98,6 +98,10 @@ void git_ref_list_release(struct git_ref_list *l);
 int git_refs_under(const struct git *g, const char *const *prefixes, struct git_ref_list *ret,
         struct err *err);
 
+/* Local branches with work that TRUNK does not contain, the newest work first. One process. */
+int git_branches_beyond(
+        const struct git *g, const struct oid *trunk, struct git_ref_list *ret, struct err *err);
+
 /* Whether git would take NAME as a branch's short name (no spawn). */
 bool git_branch_name_ok(const char *name);
 /* "refs/heads/NAME"; NAME may carry the prefix already. To be freed. */

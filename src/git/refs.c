@@ -14,7 +14,7 @@ void git_ref_list_release(struct git_ref_list *l)
 	*l = (struct git_ref_list){0};
 }
 
-/* for-each-ref over PATTERNS; prefixes match whole levels. */
+/* for-each-ref over PATTERNS (options may stand before them); prefixes match whole levels. */
 static int for_each_ref(
         const struct git *g, const char *const *patterns, struct git_ref_list *ret, struct err *err)
 {
@@ -53,6 +53,14 @@ int git_refs_under(
         const struct git *g, const char *const *prefixes, struct git_ref_list *ret, struct err *err)
 {
 	return for_each_ref(g, prefixes, ret, err);
+}
+
+int git_branches_beyond(
+        const struct git *g, const struct oid *trunk, struct git_ref_list *ret, struct err *err)
+{
+	AUTOFREE char *not_in = xasprintf("--no-merged=%s", trunk->hex);
+
+	return for_each_ref(g, GIT_WORDS(not_in, "--sort=-committerdate", "refs/heads/"), ret, err);
 }
 
 int git_refs(const struct git *g, const char *const *names, struct oid *ret, struct err *err)
