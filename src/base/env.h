@@ -12,11 +12,7 @@
 	X(TRUNK, "ABIDE_TRUNK", "you", "the trunk's branch name; overrides every other source")    \
 	X(NO_COLOR, "NO_COLOR", "you", "when set and not empty: no colour")                        \
 	X(TERM, "TERM", "the terminal", "`dumb` turns colour and live lines off")                  \
-	X(PATH, "PATH", "the system", "where `git` and the shell are found")                       \
-	X(HOME, "HOME", "the system", "the user's folder, as git needs it")                        \
-	X(XDG_RUNTIME_DIR, "XDG_RUNTIME_DIR", "the system", "where sockets go")                    \
-	X(TMPDIR, "TMPDIR", "the system", "temporary files")                                       \
-	X(COLUMNS, "COLUMNS", "the terminal", "width of tables when it cannot be asked")
+	X(PATH, "PATH", "the system", "where `git` and the shell are found")
 
 /* Set by abide itself for the commands that it runs. */
 #define ENV_GIVEN_TABLE(X)                                                                         \

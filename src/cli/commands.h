@@ -11,6 +11,7 @@
 #define COMMAND_TABLE(X)                                                                           \
 	X(__complete)                                                                              \
 	X(__gate)                                                                                  \
+	X(__generate)                                                                              \
 	X(__shepherd)                                                                              \
 	X(await)                                                                                   \
 	X(completion)                                                                              \

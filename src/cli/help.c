@@ -120,13 +120,54 @@ static void usage_text(const char *usage, struct buf *out)
 	}
 }
 
+static char *trimmed(const char *s, size_t len)
+{
+	while (len && (*s == ' ' || *s == '\n')) {
+		s++;
+		len--;
+	}
+	while (len && (s[len - 1] == ' ' || s[len - 1] == '\n'))
+		len--;
+	return xstrndup(s, len);
+}
+
+bool help_next_example(const char **at, char **ret_command, char **ret_about)
+{
+	const char *line, *about;
+	size_t len;
+
+	*at += *at ? strspn(*at, " \n") : 0;
+	line = *at;
+	if (!line || !*line)
+		return false;
+	len = strcspn(line, "\n");
+	about = memmem(line, len, " # ", 3);
+	*ret_command = trimmed(line, about ? (size_t)(about - line) : len);
+	*ret_about = about ? trimmed(about + 3, len - (size_t)(about + 3 - line)) : xstrdup("");
+	*at = line + len;
+	return true;
+}
+
 static void examples_text(const char *examples, struct buf *out)
 {
+	char *command, *about;
+	size_t widest = 0;
+
+	for (const char *at = examples; help_next_example(&at, &command, &about);) {
+		if (*about && text_width(command) > widest)
+			widest = text_width(command);
+		free(command);
+		free(about);
+	}
 	buf_puts(out, "\nexamples:\n");
-	while (examples && *examples) {
-		size_t n = strcspn(examples, "\n");
-		buf_printf(out, "  %.*s\n", (int)n, examples);
-		examples += n + (examples[n] == '\n');
+	for (const char *at = examples; help_next_example(&at, &command, &about);) {
+		buf_printf(out, "  %s", command);
+		if (*about)
+			buf_printf(
+			        out, "%*s# %s", (int)(widest - text_width(command)) + 2, "", about);
+		buf_putc(out, '\n');
+		free(command);
+		free(about);
 	}
 }
 

@@ -17,6 +17,12 @@ void help_fill(const char *text, const char *indent, struct buf *out);
 /* "--name VALUE". To be freed. */
 char *help_option_usage(const struct option *o);
 
+/*
+ * Takes the next line off *AT ("command   # what it does"): false at the end.
+ * RET_ABOUT "" when nothing is said. Both to be freed.
+ */
+bool help_next_example(const char **at, char **ret_command, char **ret_about);
+
 /* What an exit status means; ends with {0}. For help, man page and reference. */
 struct exit_meaning {
 	const char *status, *meaning;
