@@ -18,6 +18,7 @@
 	X(config)                                                                                  \
 	X(done)                                                                                    \
 	X(help)                                                                                    \
+	X(init)                                                                                    \
 	X(schema)                                                                                  \
 	X(start)                                                                                   \
 	X(status)
