@@ -32,17 +32,6 @@ static void gather(const struct call *c, struct wait_ask *ask, struct strv *name
 	}
 }
 
-/* One line that says what is waited for, since when, and until when at most. */
-static void show(void *ctx, const struct wait_view *v)
-{
-	const struct call *c = ctx;
-	AUTOFREE char *elapsed = text_ago(v->elapsed_ms);
-	AUTOFREE char *bound = text_ago(v->timeout_s * 1000);
-
-	say_live(c, "waiting for %s: %s of at most %s%s%s", v->what, elapsed, bound,
-	        v->handle ? ", " : "", v->handle ? v->handle : "");
-}
-
 static json_t *running(void *ctx, const char *branch)
 {
 	struct call *c = ctx;
@@ -50,6 +39,23 @@ static json_t *running(void *ctx, const char *branch)
 
 	fleet_running(&c->project, branch, &block);
 	return block;
+}
+
+/* One line that says what is waited for, since when, and until when at most. */
+static void show(void *ctx, const struct wait_view *v)
+{
+	struct call *c = ctx;
+	AUTOFREE char *elapsed = text_ago(v->elapsed_ms);
+	AUTOFREE char *bound = text_ago(v->timeout_s * 1000);
+	AUTOJSON json_t *block = running(c, v->branch);
+	const json_t *lead = json_object_get(block, "lead");
+	AUTOFREE char *since = text_ago(json_int(lead, "elapsed_ms", 0));
+	AUTOFREE char *doing = lead
+	        ? xasprintf(" (%s runs since %s)", json_text(lead, "verb"), since)
+	        : xstrdup("");
+
+	say_live(c, "waiting for %s%s: %s of at most %s%s%s", v->what, doing, elapsed, bound,
+	        v->handle ? ", " : "", v->handle ? v->handle : "");
 }
 
 static char *joined(const struct strv *l)

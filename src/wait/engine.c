@@ -250,7 +250,9 @@ static void show(const struct call_of_wait *w, const char *what)
 {
 	struct handle h = {.kind = 'w'};
 	AUTOFREE char *handle = NULL;
+	const struct scene *s = &w->scene;
 	struct wait_view view = {.what = what,
+	        .branch = s->n == 1 && s->c[0].f.refs_n ? s->c[0].f.refs[0] : NULL,
 	        .elapsed_ms = clock_mono_ms() - w->begun_mono_ms,
 	        .timeout_s = w->bound.timeout_s};
 

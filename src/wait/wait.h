@@ -43,6 +43,7 @@ struct wait_ask {
 /* How a wait looks while it holds; for a live line. */
 struct wait_view {
 	const char *what;   /* "feat-x to land" */
+	const char *branch; /* full ref of the only condition, or NULL */
 	const char *handle; /* as people write it, NULL without a store */
 	int64_t elapsed_ms, timeout_s;
 };

@@ -1,8 +1,16 @@
 // await: what holds when, and what a call that ends early leaves behind.
 import { existsSync, readFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { test, eachZoo, assert, waitFor, staysFalse, fileTreeDigest, wraps, lacksNamespaces } from './lib/index.mjs';
 
 const notYet = { code: 124 };
+
+// Does to the store what no call of abide would.
+function sql(r, ...statements) {
+  const db = new DatabaseSync(`${r.store}/state.db`);
+  for (const statement of statements) db.exec(statement);
+  db.close();
+}
 
 // A task's branch with one commit beyond the trunk, in a worktree of its own.
 function task(r, name = 'feat', file = `${name}.txt`) {
@@ -338,6 +346,44 @@ test('a met watch tells its answer again', async (s) => {
   assert.equal(second.observed.trunk_head, tip);
 });
 
+test('a watch that was not used for 7 days has expired, for 30 more days', async (s) => {
+  const r = await s.repo();
+  const d = await s.ok(['await', '--trunk-moved', '--timeout', '0'], notYet);
+  const days = (n) => Date.now() - n * 86400000;
+  sql(r, `UPDATE watch SET used_at = ${days(6)}`);
+  await s.ok(['await', '--resume', d.resume, '--timeout', '0'], notYet);
+  sql(r, `UPDATE watch SET used_at = ${days(8)}`);
+  await s.refused(['await', '--resume', d.resume], 'handle_expired');
+  assert.equal((await s.ok(['await', '--list'])).watches.length, 0);
+  // Any new watch puts the old one away; its tombstone tells it from one that never was.
+  await s.ok(['await', '--landed', 'x', '--may-start', '--timeout', '0'], notYet);
+  await s.refused(['await', '--resume', d.resume], 'handle_expired');
+  sql(r, `UPDATE tombstone SET died_at = ${days(31)}`);
+  await s.ok(['await', '--landed', 'y', '--may-start', '--timeout', '0'], notYet);
+  await s.refused(['await', '--resume', d.resume], 'handle_unknown');
+});
+
+test('a record that a newer abide wrote is refused and kept', async (s) => {
+  const r = await s.repo();
+  const d = await s.ok(['await', '--trunk-moved', '--timeout', '0'], notYet);
+  sql(r, 'UPDATE watch SET version = 2');
+  await s.refused(['await', '--resume', d.resume], 'newer_format');
+  await s.refused(['await', '--stop', d.resume], 'newer_format');
+  const db = new DatabaseSync(`${r.store}/state.db`);
+  assert.equal(db.prepare('SELECT state FROM watch').get().state, 'open');
+  db.close();
+});
+
+test('a record that is damaged is an error, not a crash', async (s) => {
+  const r = await s.repo();
+  const d = await s.ok(['await', '--landed', 'x', '--may-start', '--timeout', '0'], notYet);
+  for (const record of ['', '[]', '{"mode":"one","conditions":[{}]}', '{"mode":"one","conditions":[{"condition":"landed","refs":["refs/heads/../x"]}]}',
+    '{"mode":"one","conditions":[{"condition":"landed","refs":["hex:zz"]}]}', '{"mode":"one","conditions":[{"condition":"landed","refs":[],"armed":1}]}']) {
+    sql(r, `UPDATE watch SET record = '${record}'`);
+    await s.refused(['await', '--resume', d.resume, '--timeout', '0'], 'read_failed');
+  }
+});
+
 // --- lost calls ---------------------------------------------------------------------
 
 test('a killed call is continued by the same question', async (s) => {
@@ -550,6 +596,60 @@ test('a move during a look is seen', async (s) => {
   clearInterval(t);
 });
 
+test('waits leave file-event instances to others', { skip: lacksNamespaces() }, async (s) => {
+  const r = await s.repo();
+  // 8 instances a user: abide's waits take a quarter, the others poll.
+  const waits = [];
+  for (let i = 0; i < 4; i++) {
+    const p = s.spawnAbide(['await', '--trunk-moved', '--fresh', '--json'], { wrap: wraps.inotifyInstances(8) });
+    await waitFor(async () => (await s.ok(['await', '--list'])).watches.filter((w) => w.held).length > i, { what: `wait ${i} is held` });
+    waits.push(p);
+  }
+  for (const p of waits) await p.idle();
+  r.commitOn('main', { x: '1' }, 'move');
+  const wakes = [];
+  for (const p of waits) wakes.push((await p.done()).json.data.wake);
+  assert.deepEqual(wakes.sort(), ['events', 'events', 'polling', 'polling']);
+});
+
+test('a wait for a server ends when the server is gone', async (s) => {
+  await s.repo();
+  const p = s.spawnAbide(['await', '--trunk-moved', '--json', '--surface', 'mcp', '--watch-stdin'], { stdin: 'pipe' });
+  await p.idle();
+  p.end();
+  const { json } = await p.done({ timeout: 2000 });
+  assert.equal(json.data.ended, 'cancelled');
+  const again = await s.ok(['await', '--trunk-moved', '--timeout', '0'], notYet);
+  assert.equal(again.continued.reason, 'cancelled');
+});
+
+test('200 waits on one repository are all released', { timeout: 480000 }, async (s) => {
+  const r = await s.repo();
+  const waits = Array.from({ length: 200 }, () => s.spawnAbide(['await', '--trunk-moved', '--fresh', '--json']));
+  await waitFor(async () => (await s.ok(['await', '--list'])).watches.filter((w) => w.held).length === 200, { what: '200 held waits', timeout: 240000 });
+  r.commitOn('main', { x: '1' }, 'move');
+  for (const p of waits) assert.equal((await p.done({ timeout: 200000 })).json.data.met, true);
+});
+
+test('answers for agents are short', async (s) => {
+  const r = await s.repo({ files: Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`some/longer/folder/file-number-${i}.txt`, 'x\n'])) });
+  const t = task(r, 'agent/some-longer-task-name-7k3');
+  for (let i = 0; i < 30; i++) s.write(`${t.path}/some/longer/folder/file-number-${i}.txt`, 'y\n');
+  r.git(['commit', '-qam', 'all'], { cwd: t.path });
+  const mcp = ['--surface', 'mcp', '--tool-timeout', '60', '--json'];
+  const not = await s.abide(['await', '--trunk-moved', '--timeout', '0', ...mcp], { cwd: t.path });
+  assert.ok(not.stdout.length <= 900, `${not.stdout.length} bytes: ${not.stdout}`);
+  const landed = await s.abide(['await', '--landed', 'agent/some-longer-task-name-7k3', '--timeout', '0', ...mcp], { cwd: t.path });
+  assert.ok(landed.stdout.length <= 900, `${landed.stdout.length} bytes: ${landed.stdout}`);
+  const change = Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`some/longer/folder/file-number-${i}.txt`, 'z\n']));
+  r.commitOn('main', change, 'all of them');
+  const met = await s.abide(['await', '--resume', not.json.data.resume, ...mcp], { cwd: t.path });
+  assert.equal(met.json.data.met, true);
+  assert.equal(met.json.data.observed.incoming_overlap.length, 3);
+  assert.equal(met.json.data.observed.overlap_total, 30);
+  assert.ok(met.stdout.length <= 900, `${met.stdout.length} bytes: ${met.stdout}`);
+});
+
 // --- where nothing can be written ---------------------------------------------------------------
 
 test('a wait in a read-only git folder works, and says what is lost', { skip: lacksNamespaces() }, async (s) => {
@@ -570,11 +670,7 @@ test('a wait on a full disk works, and says what is lost', { skip: lacksNamespac
 test('a store that is newer is refused and stays as it is', async (s) => {
   const r = await s.repo();
   await s.ok(['await', '--trunk-moved', '--timeout', '0'], notYet);
-  await s.sh(`python3 - <<'PY'
-import sqlite3
-c = sqlite3.connect('${r.store}/state.db'); c.execute('pragma user_version=99'); c.commit()
-c.execute('pragma wal_checkpoint(truncate)'); c.close()
-PY`);
+  sql(r, 'PRAGMA user_version=99', 'PRAGMA wal_checkpoint(TRUNCATE)');
   const before = fileTreeDigest(r.store, { ignore: (f) => !f.endsWith('state.db') });
   await s.refused(['await', '--trunk-moved', '--timeout', '0'], 'newer_format');
   assert.equal(fileTreeDigest(r.store, { ignore: (f) => !f.endsWith('state.db') }), before);
