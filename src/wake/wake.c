@@ -27,6 +27,7 @@ struct wake {
 	/* Events. */
 	bool armed;
 	bool for_good; /* arming is not tried again */
+	bool disarmed; /* by wake_disarm, with the instance still open */
 	char *why;     /* why not armed */
 	size_t share;
 	size_t (*held)(void *arg);
@@ -449,6 +450,7 @@ int wake_open(const struct wake_spec *spec, struct wake **ret, struct err *err)
 void wake_disarm(struct wake *w)
 {
 	watch_disarm(&w->places);
+	w->disarmed = w->disarmed || w->armed;
 	w->armed = false;
 	w->for_good = true;
 	w->rearm = false;
@@ -456,7 +458,7 @@ void wake_disarm(struct wake *w)
 	look_later(w);
 }
 
-void wake_close(struct wake *w)
+static void really_close(struct wake *w)
 {
 	if (!w)
 		return;
@@ -468,4 +470,23 @@ void wake_close(struct wake *w)
 		close(w->parent_fd);
 	free(w->why);
 	free(w);
+}
+
+/*
+ * Closing a file-event instance waits in the kernel for what its watches left
+ * behind. One that was disarmed is kept till the next one, or the end of the
+ * process, comes: then the kernel is done, and the answer was not held up.
+ */
+void wake_close(struct wake *w)
+{
+	static struct wake *kept;
+
+	if (!w)
+		return;
+	really_close(kept);
+	kept = NULL;
+	if (w->disarmed)
+		kept = w;
+	else
+		really_close(w);
 }

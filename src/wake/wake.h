@@ -115,7 +115,8 @@ bool wake_bell_only(const struct wake *w);
    20 ms longer in the kernel. Call it as soon as the answer is known. */
 void wake_disarm(struct wake *w);
 
-/* NULL is fine. */
+/* NULL is fine. After wake_disarm() the loop is kept until the next close or the
+   end of the process: closing a file-event instance waits in the kernel. */
 void wake_close(struct wake *w);
 
 static inline void wake_closep(struct wake **w)

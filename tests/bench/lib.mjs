@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Sandbox, abideBin } from '../e2e/lib/sandbox.mjs';
 import { Repo } from '../e2e/lib/repo.mjs';
 
-const measure = process.env.ABIDE_BENCH_MEASURE;
+export const measure = process.env.ABIDE_BENCH_MEASURE;
 const scale = Number(process.env.ABIDE_BENCH_SCALE ?? 1);
 
 export { abideBin };

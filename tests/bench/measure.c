@@ -9,6 +9,9 @@
  *		more, then renames each FILE over REF, GAP_US apart; time from the
  *		last rename to the end of COMMAND
  *
+ *	measure poll FILE…
+ *		looks at the files by stat four times a second, for ever
+ *
  * Prints "MICROSECONDS STATUS". A command still there after 120 s is killed.
  */
 #include <dirent.h>
@@ -21,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
