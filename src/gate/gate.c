@@ -208,6 +208,24 @@ void gate_environment(const struct project *p, const struct task *t, struct strv
 
 /* --- Telling ----------------------------------------------------------------- */
 
+/* The jobs of a runner that died stand where it left them; they are over with it. */
+static json_t *jobs_of(const struct run *run)
+{
+	json_t *jobs = json_deep_copy(run->jobs), *job;
+	size_t i;
+
+	if (run->state != RUN_INTERRUPTED)
+		return jobs;
+	json_array_foreach (jobs, i, job) {
+		const char *state = json_text(job, "state");
+		if (state &&
+		        (strcmp(state, job_states[GATE_JOB_WAITING]) == 0 ||
+		                strcmp(state, job_states[GATE_JOB_RUNNING]) == 0))
+			json_put_text(job, "state", job_states[GATE_JOB_ENDED]);
+	}
+	return jobs;
+}
+
 void gate_run_data(const struct run *run, json_t *data)
 {
 	static const char *const details[] = {"dirtied_by", "dirtied", "dirtied_total", "reason"};
@@ -222,7 +240,7 @@ void gate_run_data(const struct run *run, json_t *data)
 	if (run->ended_at)
 		json_put_int(data, "ended_at", run->ended_at);
 	json_put_text(data, "log_dir", run->log_dir);
-	json_put(data, "jobs", json_deep_copy(run->jobs));
+	json_put(data, "jobs", jobs_of(run));
 	for (size_t i = 0; i < NELEMS(details); i++)
 		json_put(data, details[i], json_incref(json_object_get(run->detail, details[i])));
 }

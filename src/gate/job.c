@@ -139,6 +139,7 @@ static void on_exit_cb(uv_process_t *process, int64_t status, int signal)
 		j->lost(j);
 	}
 	j->exited = true;
+	uv_update_time(j->timer.loop);
 	uv_timer_start(&j->timer, on_drain_time, DRAIN_MS, 0);
 	finish_if_over(j);
 }
@@ -153,6 +154,7 @@ static void on_patience(uv_timer_t *timer)
 static void end(struct job *j)
 {
 	let_go(j);
+	uv_update_time(j->timer.loop);
 	uv_timer_start(&j->timer, on_patience, PATIENCE_MS, 0);
 }
 
@@ -294,6 +296,8 @@ void job_start(
 	uv_pipe_open(&j->out, p.out[0]);
 	uv_read_start((uv_stream_t *)&j->out, on_room, on_out);
 	uv_timer_init(loop, &j->timer);
+	/* The loop's clock stands still while the runner looks at the tree. */
+	uv_update_time(loop);
 	if (j->spec->timeout_ms)
 		uv_timer_start(&j->timer, on_timeout, (uint64_t)j->spec->timeout_ms, 0);
 }

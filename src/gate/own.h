@@ -6,6 +6,14 @@
 
 #include "gate/gate.h"
 
+/* --- keep.c ------------------------------------------------------------------- */
+
+/*
+ * After a verdict, so that nobody waits for it: forgets runs that are not kept any
+ * longer, and RUN's empty log of the runner. Failing costs nothing but room.
+ */
+void keep_house(const struct project *p, struct store *s, const struct run *run);
+
 /* --- launch.c ---------------------------------------------------------------- */
 
 /*

@@ -16,7 +16,7 @@
 #define BUDGET "jobs"
 
 /* A place that died gives no sign, and where there are no file events, nothing does. */
-enum { LOOK_AGAIN_MS = 250, ORPHAN_ROUNDS = 200, ORPHAN_PAUSE_US = 10000 };
+enum { LOOK_AGAIN_MS = 250, STORE_TRIES = 20, ORPHAN_ROUNDS = 200, ORPHAN_PAUSE_US = 10000 };
 
 struct runner {
 	struct project *p;
@@ -34,6 +34,7 @@ struct runner {
 	bool orphaned;      /* it is that the caller went away */
 	int64_t idle_since; /* all jobs stand in the queue since then; 0: not so */
 	int64_t queued_ms;
+	int store_trouble; /* failures to get a place, in a row */
 
 	uv_loop_t loop;
 	uv_poll_t owner, stop;
@@ -113,6 +114,12 @@ static void hear(struct runner *r)
 		cancel(r, why, false);
 }
 
+static void set_state(struct runner *r, struct job *j, enum gate_job_state state)
+{
+	j->state = state;
+	r->changed = true;
+}
+
 /* --- The job budget ---------------------------------------------------------------- */
 
 static void leave_place(struct runner *r, struct job *j)
@@ -122,17 +129,38 @@ static void leave_place(struct runner *r, struct job *j)
 	j->place = 0;
 }
 
-static bool has_place(struct runner *r, struct job *j)
+static int ask_for_place(struct runner *r, struct job *j, bool *ret, struct err *err)
 {
 	AUTOFREE char *what = xasprintf("%s: %s", git_branch_short(r->run.branch), j->spec->name);
 	size_t ahead;
 
-	/* A store that fails just now is asked again by the next look. */
-	if (!j->place && place_join(r->store, BUDGET, what, &j->place, NULL) < 0) {
+	if (seam_fails("gate:place"))
+		return err_set(err, ERR_WRITE_DENIED, "A test lets the store fail.");
+	if (!j->place && place_join(r->store, BUDGET, what, &j->place, err) < 0) {
 		j->place = 0;
-		return false;
+		return -1;
 	}
-	return place_ahead(r->store, BUDGET, j->place, &ahead, NULL) == 0 && ahead < r->budget;
+	if (place_ahead(r->store, BUDGET, j->place, &ahead, err) < 0)
+		return -1;
+	*ret = ahead < r->budget;
+	return 0;
+}
+
+/* A store that fails just now is asked again, but not for ever. */
+static bool has_place(struct runner *r, struct job *j)
+{
+	AUTOERR err = {0};
+	bool has = false;
+
+	if (ask_for_place(r, j, &has, &err) == 0) {
+		r->store_trouble = 0;
+		return has;
+	}
+	if (++r->store_trouble > STORE_TRIES) {
+		mem_set(&j->trouble, xstrdup(err.message));
+		set_state(r, j, GATE_JOB_INFRASTRUCTURE);
+	}
+	return false;
 }
 
 /* How long nothing of this run runs, because others have the places. */
@@ -175,12 +203,6 @@ static enum readiness readiness(const struct runner *r, const struct job *j)
 			all = NOT_YET;
 	}
 	return all;
-}
-
-static void set_state(struct runner *r, struct job *j, enum gate_job_state state)
-{
-	j->state = state;
-	r->changed = true;
 }
 
 /* When no job runs the tree is looked at, so that what changed has few authors. */
@@ -277,10 +299,9 @@ static bool move(struct runner *r, struct job *j)
 		set_state(r, j, GATE_JOB_SKIPPED);
 		return true;
 	case READY:
-		if (!has_place(r, j))
-			return false;
-		begin(r, j);
-		return true;
+		if (has_place(r, j))
+			begin(r, j);
+		return j->state != GATE_JOB_WAITING;
 	case NOT_YET:
 		return false;
 	}
@@ -421,45 +442,6 @@ static int conclude(struct runner *r, struct err *err)
 	return 0;
 }
 
-/* Which of the commits that have runs are gone from the repository. */
-static int find_gone(const struct git *g, const struct strv *commits, struct strv *ret)
-{
-	AUTOPROC p = {0};
-	AUTOBUF ask = {0};
-
-	for (size_t i = 0; i < commits->n; i++)
-		buf_printf(&ask, "%s\n", commits->v[i]);
-	p.in = buf_str(&ask);
-	p.in_len = ask.len;
-	if (git_run(git_at_common(g), &p, GIT_WORDS("cat-file", "--batch-check=%(objecttype)"),
-	            NULL) < 0 ||
-	        p.status != 0)
-		return -1;
-	for (char *line = p.out.data, *next; line && *line; line = next) {
-		next = line + strcspn(line, "\n");
-		if (*next)
-			*next++ = '\0';
-		if (text_ends(line, " missing"))
-			strv_take(ret, xstrndup(line, strcspn(line, " ")));
-	}
-	return 0;
-}
-
-/* After the verdict, so that nobody waits for it. Failing costs nothing but room. */
-static void keep_house(struct runner *r)
-{
-	AUTOFREE char *own_log = path_join(r->run.log_dir, "runner.txt");
-	AUTOSTRV commits = {0};
-	AUTOSTRV gone = {0};
-	struct stat st;
-
-	if (stat(own_log, &st) == 0 && st.st_size == 0)
-		unlink(own_log);
-	if (run_commits(r->store, &commits, NULL) == 0 &&
-	        find_gone(&r->p->git, &commits, &gone) == 0)
-		run_forget(r->store, &gone, NULL);
-}
-
 /* --- From begin to end ------------------------------------------------------------- */
 
 static int prepare(struct runner *r, struct err *err)
@@ -507,6 +489,17 @@ static int give_up(struct runner *r, struct err *err)
 	        r->store, r->run.id, RUN_INFRASTRUCTURE, r->run.jobs, r->run.detail, NULL);
 }
 
+static int not_mine(int64_t id, struct err *err)
+{
+	AUTOFREE char *done = call_text("done", NULL);
+
+	err_clear(err);
+	err_set(err, ERR_INVALID_ARGUMENTS, "Run %lld was not given to this process.",
+	        (long long)id);
+	err_hint(err, "A gate is run by %s alone.", done);
+	return -1;
+}
+
 int gate_runner(struct project *p, int64_t id, int owner, int alive, struct err *err)
 {
 	CLEANUP(runner_release) struct runner r = {.p = p};
@@ -517,9 +510,9 @@ int gate_runner(struct project *p, int64_t id, int owner, int alive, struct err 
 	if (project_store(p, STORE_WRITE, err) < 0)
 		return -1;
 	r.store = p->store;
-	if (run_by_id(r.store, id, &r.run, err) != 0 || r.run.state != RUN_RUNNING)
-		return err_set(
-		        err, ERR_INTERNAL, "Run %lld is not there to be run.", (long long)id);
+	if (!store_alive_lent(r.store, alive, ALIVE_RUN, id) ||
+	        run_by_id(r.store, id, &r.run, err) != 0 || r.run.state != RUN_RUNNING)
+		return not_mine(id, err);
 	run_claim(r.store, id, NULL);
 	seam_point("gate:claimed");
 	if (prepare(&r, err) < 0)
@@ -533,6 +526,6 @@ int gate_runner(struct project *p, int64_t id, int owner, int alive, struct err 
 	uv_loop_close(&r.loop);
 	if (conclude(&r, err) < 0)
 		return -1;
-	keep_house(&r);
+	keep_house(r.p, r.store, &r.run);
 	return 0;
 }

@@ -163,7 +163,7 @@ static void watch(struct herd *h, int owner, const sigset_t *open_mask)
 		FD_ZERO(&fds);
 		FD_SET(owner, &fds);
 		/* The runner writes nothing: readable means that it let go, or is dead. */
-		if (pselect(owner + 1, &fds, NULL, NULL, NULL, open_mask) > 0)
+		if (pselect(owner + 1, &fds, NULL, NULL, NULL, open_mask) > 0 || errno != EINTR)
 			return;
 	}
 }

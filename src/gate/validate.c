@@ -6,7 +6,8 @@
 #include "wake/wake.h"
 
 enum {
-	TICK_MS = 250, /* how often the runner's life is looked at: its death rings no bell */
+	TICK_MS = 250,   /* how often the runner's life is looked at: its death rings no bell */
+	MAX_BEGINS = 32, /* after runs of others that came to nothing */
 	ENDING_MS =
 	        8000, /* in which a run that was asked to end has ended, or something is wrong */
 	LOOK_AGAIN_US = 5000,
@@ -21,6 +22,7 @@ struct session {
 	struct gate_outcome out;
 	int64_t begun_mono_ms;
 	int64_t id;
+	int begins;
 	int owner; /* the write end of the owner pipe, -1: the run is not this call's */
 };
 
@@ -106,6 +108,32 @@ static int end_older(struct session *s, int64_t id, struct err *err)
 	return -1;
 }
 
+/* Whether this call is made by a job of the run that it would wait for. */
+static bool is_own_job(const struct session *s)
+{
+	static pid_t below[4096];
+	AUTORUN run = {0};
+	size_t n;
+
+	if (run_by_id(s->p->store, s->id, &run, NULL) != 0 || run.pid <= 0)
+		return false;
+	n = platform_descendants(run.pid, below, NELEMS(below));
+	for (size_t i = 0; i < n; i++)
+		if (below[i] == getpid())
+			return true;
+	return false;
+}
+
+static int own_job(const struct session *s, struct err *err)
+{
+	err_set(err, ERR_BUSY,
+	        "This call is made by a job of the gate of %.10s itself, and would wait for "
+	        "itself.",
+	        s->look->commit.hex);
+	err_hint(err, "Take the call of `abide done` out of the gate in %s.", CONFIG_FILE);
+	return -1;
+}
+
 static int begin_or_join(struct session *s, struct err *err)
 {
 	AUTOJSON json_t *jobs = jobs_before(&s->look->config);
@@ -131,6 +159,8 @@ static int begin_or_join(struct session *s, struct err *err)
 			seam_point("gate:created");
 			return start_runner(s, alive, err) < 0 ? fail_run(s, err) : 0;
 		case RUN_JOIN:
+			if (is_own_job(s))
+				return own_job(s, err);
 			/* What this call answers when it lets go has to be true. */
 			if (s->o->detach_after_ms >= 0 && run_detach(s->p->store, s->id, err) < 0)
 				return -1;
@@ -378,11 +408,11 @@ static int stopped(struct session *s, struct err *err)
 /* --- All of it ---------------------------------------------------------------------------- */
 
 /* A run that was joined and died of somebody else's death says nothing: this call runs it. */
-static bool must_start_over(const struct session *s)
+static bool must_start_over(struct session *s)
 {
 	const struct run *run = &s->out.run;
 
-	return s->out.joined &&
+	return s->out.joined && s->begins++ < MAX_BEGINS &&
 	        (run->state == RUN_INTERRUPTED ||
 	                (run->state == RUN_CANCELLED && json_flag(run->detail, "orphaned")));
 }

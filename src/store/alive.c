@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "store/sql.h"
 
@@ -41,6 +42,17 @@ int store_alive_lend(struct store *s, enum alive_kind kind, int64_t id)
 		return -1;
 	fd = -1;
 	return lent;
+}
+
+bool store_alive_lent(struct store *s, int fd, enum alive_kind kind, int64_t id)
+{
+	AUTOFREE char *path = path_join(s->dir, "alive.lck");
+	struct stat lent, own;
+
+	/* Who holds it takes it again; from everybody else it is refused. */
+	return fstat(fd, &lent) == 0 && stat(path, &own) == 0 && lent.st_dev == own.st_dev &&
+	        lent.st_ino == own.st_ino && store_alive(s, kind, id) &&
+	        platform_byte_take(fd, offset_of(kind, id)) == 0;
 }
 
 int store_alive_ask(struct store *s, enum alive_kind kind, int64_t id)

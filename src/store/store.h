@@ -75,6 +75,8 @@ void store_alive_free(struct store *s, enum alive_kind kind, int64_t id);
  * on to a child: the byte is free when the last copy is closed. -1: not to be had.
  */
 int store_alive_lend(struct store *s, enum alive_kind kind, int64_t id);
+/* Whether FD, got from store_alive_lend() by way of a parent, holds the byte. */
+bool store_alive_lent(struct store *s, int fd, enum alive_kind kind, int64_t id);
 /* Whether any process holds it, this one included. Unknown counts as not. */
 bool store_alive(struct store *s, enum alive_kind kind, int64_t id);
 /* The same for those who treat the unknown apart: 1, 0, -1 where it cannot be known. */

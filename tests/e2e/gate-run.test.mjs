@@ -360,3 +360,29 @@ test('the runner is this very program, whatever argv[0] says and though its file
   const y = await stopped.done();
   assert.equal(JSON.parse(y.stdout).data.verdict, 'passed');
 });
+
+test('a job that calls done on its own commit is told, instead of waiting for itself', async (s) => {
+  const { tree } = await task(s, { test: 'abide done --json; echo status $?' });
+  const d = await s.ok(['done'], { cwd: tree });
+  const said = readFileSync(d.jobs[0].log, 'utf8').split('\n');
+  assert.equal(JSON.parse(said[0]).error, 'busy');
+  assert.equal(said[1], 'status 1');
+});
+
+test('a runner that was not started by done does nothing', async (s) => {
+  const gate = s.fifo();
+  const { tree } = await task(s, { test: gate.script });
+  const p = s.spawnAbide(['done', '--json'], { cwd: tree });
+  await gate.reached();
+  const d = await s.ok(['done', '--detach-after', '0'], { cwd: tree });
+  await s.refused(['__gate', String(d.run)], 'invalid_arguments', { cwd: tree });
+  await s.refused(['__gate', 'x'], 'invalid_arguments', { cwd: tree });
+  await gate.release(0);
+  assert.equal((await p.done()).json.data.verdict, 'passed');
+});
+
+test('a store that gives no place in the job budget ends in no verdict, not in a wait for ever', async (s) => {
+  const { tree } = await task(s, { test: 'true' });
+  const e = await s.refused(['done'], 'gate_infrastructure', { cwd: tree, env: { ABIDE_TEST_FAIL_AT: 'gate:place' } });
+  assert.match(e.data.jobs[0].trouble, /lets the store fail/);
+});
