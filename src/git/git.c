@@ -81,8 +81,7 @@ static const char *git_program(void)
 	return found;
 }
 
-/* Fills ARGV (a list that owns its strings) for AT and WORDS. */
-static void build_argv(struct git_at at, const char *const *words, struct strv *argv)
+void git_argv(struct git_at at, const char *const *words, struct strv *argv)
 {
 	strv_push(argv, git_program());
 	for (size_t i = 0; i < NELEMS(pins); i++)
@@ -102,7 +101,7 @@ int git_run_pool(struct git_job *jobs, size_t n, size_t at_once, struct err *err
 	int rc;
 
 	for (size_t i = 0; i < n; i++) {
-		build_argv(jobs[i].at, jobs[i].words, &argv[i]);
+		git_argv(jobs[i].at, jobs[i].words, &argv[i]);
 		jobs[i].p.argv = (const char *const *)argv[i].v;
 		/* The common directory stands even where the caller's folder is gone. */
 		if (!jobs[i].p.cwd)

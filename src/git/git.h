@@ -61,6 +61,8 @@ struct git_at git_at_recorded(const char *git_dir, const char *worktree);
  * (NULL-terminated: subcommand and arguments). Exit status is left in P->status.
  */
 int git_run(struct git_at at, struct proc *p, const char *const *words, struct err *err);
+/* The words of that call, for who runs git in a way of its own. */
+void git_argv(struct git_at at, const char *const *words, struct strv *ret);
 /* As git_run for several side by side (one argv each). */
 struct git_job {
 	struct git_at at;

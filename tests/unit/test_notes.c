@@ -1,53 +1,15 @@
-#include "cmocka_all.h"
-
-#include <stdio.h>
+#include "repo.h"
 
 #include "git/notes.h"
 
 static const char ref[] = "refs/notes/abide";
-static char dir[64];
-
-static char *sh(const char *fmt, ...) PRINTF(1, 2);
-static char *sh(const char *fmt, ...)
-{
-	char *script;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&script, fmt, ap) < 0)
-		abort();
-	va_end(ap);
-	{
-		AUTOFREE char *whole = xasprintf("set -e; %s", script);
-		AUTOPROC p = {.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = dir};
-		AUTOERR err = {0};
-
-		free(script);
-		assert_int_equal(proc_run(&p, &err), 0);
-		if (p.status)
-			fail_msg("%s: %s", whole, buf_str(&p.err));
-		return xstrndup(buf_str(&p.out), p.out.len ? p.out.len - 1 : 0);
-	}
-}
-
-static struct oid oid_of(const char *rev)
-{
-	AUTOFREE char *hex = sh("git rev-parse %s", rev);
-	struct oid o;
-
-	assert_true(oid_parse(&o, hex));
-	return o;
-}
 
 static int repository_of(const char *options)
 {
-	snprintf(dir, sizeof(dir), "/tmp/abide-notes-XXXXXX");
-	if (!mkdtemp(dir))
+	if (repo_make(options) < 0)
 		return -1;
-	free(sh("git init -q -b main %s . && git config user.name T && git config user.email t@e;"
-	        "git commit -q --allow-empty -m c1; git tag c1;"
-	        "git commit -q --allow-empty -m c2; git tag c2",
-	        options));
+	RUN("git commit -q --allow-empty -m c1; git tag c1;"
+	    "git commit -q --allow-empty -m c2; git tag c2");
 	return 0;
 }
 
@@ -61,12 +23,6 @@ static int sha256(void **state)
 {
 	(void)state;
 	return repository_of("--object-format=sha256");
-}
-
-static int no_repository(void **state)
-{
-	(void)state;
-	return fs_remove_tree(dir, NULL);
 }
 
 /* Appends a line to the note of a commit: loses nothing only with its own read. */
@@ -96,7 +52,7 @@ static int write_line(const char *rev, const char *text, struct err *err)
 	struct line l = {.g = &g, .text = text};
 
 	l.commit = oid_of(rev);
-	if (git_open(dir, &g, err) < 0)
+	if (git_open(repo_dir, &g, err) < 0)
 		return -1;
 	lock = path_join(g.common, "writers.lck");
 	return git_notes_change(&g, ref, lock, "A line", append, &l, err);
@@ -135,13 +91,13 @@ static void it_is_read_whatever_the_fan_out(void **state)
 	struct oid commit;
 
 	(void)state;
-	free(sh("b=$(echo deep | git hash-object -w --stdin); h=$(git rev-parse c1);"
-	        "export GIT_INDEX_FILE=$PWD/.git/x; git update-index --add --cacheinfo"
-	        " 100644,$b,$(echo $h | sed 's!^\\(..\\)\\(..\\)!\\1/\\2/!');"
-	        "git update-ref %s $(git commit-tree -m n $(git write-tree))",
-	        ref));
+	RUN("b=$(echo deep | git hash-object -w --stdin); h=$(git rev-parse c1);"
+	    "export GIT_INDEX_FILE=$PWD/.git/x; git update-index --add --cacheinfo"
+	    " 100644,$b,$(echo $h | sed 's!^\\(..\\)\\(..\\)!\\1/\\2/!');"
+	    "git update-ref %s $(git commit-tree -m n $(git write-tree))",
+	        ref);
 	commit = oid_of("c1");
-	assert_int_equal(git_open(dir, &g, &err), 0);
+	assert_int_equal(git_open(repo_dir, &g, &err), 0);
 	assert_int_equal(git_note_read(&g, &(struct oid){"x"}, &commit, 100, &note, &err), 0);
 	assert_string_equal(buf_str(&note), "");
 	{
@@ -160,13 +116,13 @@ static void nothing_is_left_where_it_cannot_be_written(void **state)
 	AUTOFREE char *left = NULL;
 
 	(void)state;
-	free(sh("printf '#!/bin/sh\\nexit 1\\n' >.git/hooks/reference-transaction;"
-	        "chmod +x .git/hooks/reference-transaction"));
+	RUN("printf '#!/bin/sh\\nexit 1\\n' >.git/hooks/reference-transaction;"
+	    "chmod +x .git/hooks/reference-transaction");
 	assert_int_equal(write_line("c1", "one", &err), -1);
 	assert_int_equal(err.code, ERR_WRITE_DENIED);
 	left = sh("ls .git | grep -e crash -e lock || true");
 	assert_string_equal(left, "");
-	free(sh("rm .git/hooks/reference-transaction"));
+	RUN("rm .git/hooks/reference-transaction");
 	note_is("c1", "");
 }
 
@@ -175,8 +131,8 @@ static void a_writer_without_a_name_writes_all_the_same(void **state)
 	AUTOERR err = {0};
 
 	(void)state;
-	free(sh("git config --unset user.name; git config --unset user.email;"
-	        "git config user.useConfigOnly true"));
+	RUN("git config --unset user.name; git config --unset user.email;"
+	    "git config user.useConfigOnly true");
 	assert_int_equal(write_line("c1", "one", &err), 0);
 	note_is("c1", "one");
 }
@@ -221,7 +177,7 @@ static void many_writers_lose_nothing(void **state)
 	(void)state;
 	for (int i = 0; i < WRITERS; i++) {
 		snprintf(name[i], sizeof(name[i]), "w%d", i);
-		memcpy(argv[i], ((const char *[]){self, dir, name[i], NULL}), sizeof(argv[i]));
+		memcpy(argv[i], ((const char *[]){self, repo_dir, name[i], NULL}), sizeof(argv[i]));
 		writers[i].argv = argv[i];
 		list[i] = &writers[i];
 	}
@@ -238,8 +194,8 @@ static void many_writers_lose_nothing(void **state)
 
 int main(int argc, char **argv)
 {
-#define REPO(f) cmocka_unit_test_setup_teardown(f, repository, no_repository)
-#define SHA(f) cmocka_unit_test_setup_teardown(f, sha256, no_repository)
+#define REPO(f) cmocka_unit_test_setup_teardown(f, repository, repo_remove)
+#define SHA(f) cmocka_unit_test_setup_teardown(f, sha256, repo_remove)
 	const struct CMUnitTest tests[] = {
 	        REPO(a_note_is_written_read_and_removed),
 	        SHA(a_note_is_written_read_and_removed),

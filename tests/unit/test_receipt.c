@@ -1,6 +1,4 @@
-#include "cmocka_all.h"
-
-#include <stdio.h>
+#include "repo.h"
 
 #include "project/receipt.h"
 
@@ -194,41 +192,6 @@ static void a_receipt_counts_for_its_commit_tree_and_trunk(void **state)
 
 /* --- In a repository --------------------------------------------------------- */
 
-static char dir[] = "/tmp/abide-receipt-XXXXXX";
-
-/* Runs a script in the repository; its stdout without the final newline. */
-static char *sh(const char *fmt, ...) PRINTF(1, 2);
-static char *sh(const char *fmt, ...)
-{
-	char *script;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&script, fmt, ap) < 0)
-		abort();
-	va_end(ap);
-	{
-		AUTOFREE char *whole = xasprintf("set -e; %s", script);
-		AUTOPROC p = {.argv = (const char *const[]){"sh", "-c", whole, NULL}, .cwd = dir};
-		AUTOERR err = {0};
-
-		free(script);
-		assert_int_equal(proc_run(&p, &err), 0);
-		if (p.status)
-			fail_msg("%s: %s", whole, buf_str(&p.err));
-		return xstrndup(buf_str(&p.out), p.out.len ? p.out.len - 1 : 0);
-	}
-}
-
-static struct oid oid_of(const char *rev)
-{
-	AUTOFREE char *hex = sh("git rev-parse %s", rev);
-	struct oid o;
-
-	assert_true(oid_parse(&o, hex));
-	return o;
-}
-
 /* The text of a receipt of BRANCH's landing at HEAD from BASE (revisions). */
 static char *text_of(const char *branch, const char *head, const char *base, int at)
 {
@@ -249,8 +212,8 @@ static void attach(const char *carrier, const char *text)
 {
 	AUTOFREE char *quoted = text_shell_quote(text);
 
-	free(sh("printf '%%s\\n' %s | git notes --ref=refs/notes/abide add -f -F - %s", quoted,
-	        carrier));
+	RUN("printf '%%s\\n' %s | git notes --ref=refs/notes/abide add -f -F - %s", quoted,
+	        carrier);
 }
 
 static void note(const char *branch, const char *head, const char *base, int at)
@@ -264,21 +227,13 @@ static void note(const char *branch, const char *head, const char *base, int at)
 static int repository(void **state)
 {
 	(void)state;
-	snprintf(dir, sizeof(dir), "/tmp/abide-receipt-XXXXXX");
-	if (!mkdtemp(dir))
+	if (repo_make("") < 0)
 		return -1;
-	free(sh("git init -q -b main . && git config user.name T && git config user.email t@e;"
-	        "for i in 1 2 3 4 5; do echo $i >f; git add f; git commit -q -m c$i;"
-	        " git tag c$i; done;"
-	        "git checkout -q --detach c2; echo s >s; git add s; git commit -q -m side;"
-	        " git tag side; git checkout -q main"));
+	RUN("for i in 1 2 3 4 5; do echo $i >f; git add f; git commit -q -m c$i;"
+	    " git tag c$i; done;"
+	    "git checkout -q --detach c2; echo s >s; git add s; git commit -q -m side;"
+	    " git tag side; git checkout -q main");
 	return 0;
-}
-
-static int no_repository(void **state)
-{
-	(void)state;
-	return fs_remove_tree(dir, NULL);
 }
 
 /* What both ways find for BRANCH: "" or the commit's id. FROM "" for all. */
@@ -291,7 +246,7 @@ static void finds(const char *from, const char *branch, const char *rev)
 	AUTORECEIPT by_tree = {0};
 	int rc;
 
-	assert_int_equal(git_open(dir, &g, &err), 0);
+	assert_int_equal(git_open(repo_dir, &g, &err), 0);
 	if (*from)
 		a = oid_of(from);
 	if (*rev)
@@ -382,13 +337,13 @@ static void the_users_settings_do_not_count(void **state)
 {
 	(void)state;
 	note("fix", "c3", "c2", 10);
-	free(sh("git notes --ref=refs/notes/more add -m more c3;"
-	        "git config notes.displayRef 'refs/notes/*'; git config core.notesRef "
-	        "refs/notes/more;"
-	        "git config log.showSignature true; git config color.ui always;"
-	        "git config log.decorate full; git config format.pretty oneline;"
-	        "git config grep.lineNumber true; git config grep.column true;"
-	        "git config grep.fullName false; git config i18n.logOutputEncoding ISO-8859-1"));
+	RUN("git notes --ref=refs/notes/more add -m more c3;"
+	    "git config notes.displayRef 'refs/notes/*'; git config core.notesRef "
+	    "refs/notes/more;"
+	    "git config log.showSignature true; git config color.ui always;"
+	    "git config log.decorate full; git config format.pretty oneline;"
+	    "git config grep.lineNumber true; git config grep.column true;"
+	    "git config grep.fullName false; git config i18n.logOutputEncoding ISO-8859-1");
 	finds("", "fix", "c3");
 	finds("c2", "fix", "c3");
 }
@@ -400,15 +355,15 @@ static void any_fan_out_is_read(void **state)
 
 	(void)state;
 	/* A tree as a large notes ref has it, with a file that is no note beside. */
-	free(sh("blob=$(printf '%%s' %s | git hash-object -w --stdin); h=$(git rev-parse c3);"
-	        "export GIT_INDEX_FILE=$PWD/.git/x;"
-	        "git update-index --add --cacheinfo"
-	        " 100644,$blob,$(echo $h | sed 's!^\\(..\\)\\(..\\)!\\1/\\2/!');"
-	        "git update-index --add --cacheinfo 100644,$blob,README;"
-	        "git update-index --add --cacheinfo 100644,$blob,zz/zz/nothing;"
-	        "git update-ref refs/notes/abide"
-	        " $(git commit-tree -m notes $(git write-tree))",
-	        quoted));
+	RUN("blob=$(printf '%%s' %s | git hash-object -w --stdin); h=$(git rev-parse c3);"
+	    "export GIT_INDEX_FILE=$PWD/.git/x;"
+	    "git update-index --add --cacheinfo"
+	    " 100644,$blob,$(echo $h | sed 's!^\\(..\\)\\(..\\)!\\1/\\2/!');"
+	    "git update-index --add --cacheinfo 100644,$blob,README;"
+	    "git update-index --add --cacheinfo 100644,$blob,zz/zz/nothing;"
+	    "git update-ref refs/notes/abide"
+	    " $(git commit-tree -m notes $(git write-tree))",
+	        quoted);
 	finds("", "fix", "c3");
 	finds("c2", "fix", "c3");
 }
@@ -420,18 +375,18 @@ static void hostile_notes_neither_lie_nor_stand_in_the_way(void **state)
 	(void)state;
 	note("fix", "c3", "c2", 10);
 	/* A note that tries to look like the record of another commit. */
-	free(sh("printf 'x\\0%s\\0%s\\0%s\\0%s\\0' >n; printf 'refs/notes/abide:%s\\0%s\\n' >>n;"
-	        "b=$(git hash-object -w n); git notes --ref=refs/notes/abide add -f -C $b c2",
+	RUN("printf 'x\\0%s\\0%s\\0%s\\0%s\\0' >n; printf 'refs/notes/abide:%s\\0%s\\n' >>n;"
+	    "b=$(git hash-object -w n); git notes --ref=refs/notes/abide add -f -C $b c2",
 	        oid_of("c5").hex, oid_of("c4").hex, oid_of("c5^{tree}").hex, lie, oid_of("c5").hex,
-	        lie));
+	        lie);
 	finds("", "fix", "c3");
 	finds("c1", "fix", "c3");
 	/* One that is larger than any receipt, and one larger than abide reads at once. */
-	free(sh("head -c 70000 /dev/zero | tr '\\0' 'x' >n;"
-	        "git notes --ref=refs/notes/abide add -f -F n c4"));
+	RUN("head -c 70000 /dev/zero | tr '\\0' 'x' >n;"
+	    "git notes --ref=refs/notes/abide add -f -F n c4");
 	finds("", "fix", "c3");
-	free(sh("head -c 17000000 /dev/zero | tr '\\0' 'x' >n; b=$(git hash-object -w n);"
-	        "git notes --ref=refs/notes/abide add -f -C $b c4"));
+	RUN("head -c 17000000 /dev/zero | tr '\\0' 'x' >n; b=$(git hash-object -w n);"
+	    "git notes --ref=refs/notes/abide add -f -C $b c4");
 	finds("", "fix", "c3");
 	finds("c1", "fix", "c3");
 }
@@ -452,7 +407,7 @@ static void a_newer_receipt_is_told(void **state)
 	line = json_line(o);
 	attach("c3", line);
 	to = oid_of("main");
-	assert_int_equal(git_open(dir, &g, &err), 0);
+	assert_int_equal(git_open(repo_dir, &g, &err), 0);
 	assert_int_equal(receipt_find(&g, "main", &none, &to, "fix", &r, &warnings, &err), 1);
 	assert_int_equal(warnings.n, 1);
 	assert_int_equal(receipt_newest(&g, "main", &to, "fix", &r, &warnings, &err), 1);
@@ -468,10 +423,10 @@ static void a_note_that_a_partial_clone_lacks_is_not_there(void **state)
 	note("fix", "c3", "c2", 10);
 	note("fix", "c4", "c3", 20);
 	blob = sh("git notes --ref=refs/notes/abide list c4");
-	free(sh("rm -f .git/objects/%.2s/%s; git config remote.origin.url /nowhere;"
-	        "git config remote.origin.promisor true;"
-	        "git config remote.origin.partialclonefilter blob:none",
-	        blob, blob + 2));
+	RUN("rm -f .git/objects/%.2s/%s; git config remote.origin.url /nowhere;"
+	    "git config remote.origin.promisor true;"
+	    "git config remote.origin.partialclonefilter blob:none",
+	        blob, blob + 2);
 	finds("", "fix", "c3");
 	finds("c2", "fix", "c3");
 	finds("c3", "fix", "");
@@ -479,7 +434,7 @@ static void a_note_that_a_partial_clone_lacks_is_not_there(void **state)
 
 int main(void)
 {
-#define REPO(f) cmocka_unit_test_setup_teardown(f, repository, no_repository)
+#define REPO(f) cmocka_unit_test_setup_teardown(f, repository, repo_remove)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_good_note_is_read_with_its_unknown_keys),
 	        cmocka_unit_test(each_key_must_be_there_and_of_its_kind),
