@@ -32,6 +32,9 @@ char *platform_program(void);
  */
 void platform_inside(const char *dir, struct strv *ret, size_t max);
 
+/* Processes that have the file PATH open, as far as can be seen; as platform_inside. */
+void platform_holders(const char *path, struct strv *ret, size_t max);
+
 /* The file system that holds PATH: its name, and whether file events and
    shared memory can be trusted there (false: network and FUSE). To be freed. */
 char *platform_fs_type(const char *path, bool *ret_local);

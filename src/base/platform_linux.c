@@ -118,35 +118,85 @@ char *platform_program(void)
 	return xstrdup(self);
 }
 
+/* "pid name" of a process that is there. */
+static void push_process(pid_t pid, struct strv *ret)
+{
+	char path[64], name[64] = "";
+	AUTOCLOSE int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
+	name[n > 0 ? strcspn(name, "\n") : 0] = '\0';
+	strv_printf(ret, "%d %s", (int)pid, name);
+}
+
+/* The next number in a folder of /proc; 0 at its end. */
+static int64_t next_number(DIR *dir)
+{
+	struct dirent *e;
+	int64_t n;
+
+	while ((e = readdir(dir)))
+		if (text_int(e->d_name, 0, INT32_MAX, &n) && n > 0)
+			return n;
+	return 0;
+}
+
 void platform_inside(const char *dir, struct strv *ret, size_t max)
 {
 	DIR *proc = opendir("/proc");
-	struct dirent *e;
+	int64_t pid;
 
-	if (!proc)
-		return;
-	while ((e = readdir(proc)) && ret->n < max) {
-		char path[64], cwd[4096], name[64] = "";
+	while (proc && ret->n < max && (pid = next_number(proc))) {
+		char path[64], cwd[4096];
 		ssize_t n;
-		int64_t pid;
-		AUTOCLOSE int fd = -1;
 
-		if (!text_int(e->d_name, 1, INT32_MAX, &pid))
-			continue;
 		snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
 		n = readlink(path, cwd, sizeof(cwd) - 1);
 		if (n <= 0)
 			continue;
 		cwd[n] = '\0';
-		if (!path_inside(cwd, dir))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		n = fd < 0 ? 0 : read(fd, name, sizeof(name) - 1);
-		name[n > 0 ? strcspn(name, "\n") : 0] = '\0';
-		strv_printf(ret, "%d %s", (int)pid, name);
+		if (path_inside(cwd, dir))
+			push_process((pid_t)pid, ret);
 	}
-	closedir(proc);
+	if (proc)
+		closedir(proc);
+}
+
+static bool has_open(pid_t pid, const struct stat *wanted)
+{
+	char folder[64];
+	DIR *fds;
+	bool found = false;
+	int64_t fd;
+
+	snprintf(folder, sizeof(folder), "/proc/%d/fd", (int)pid);
+	fds = opendir(folder);
+	while (fds && !found && (fd = next_number(fds))) {
+		struct stat st;
+		char path[96];
+		snprintf(path, sizeof(path), "%s/%d", folder, (int)fd);
+		found = stat(path, &st) == 0 && st.st_dev == wanted->st_dev &&
+		        st.st_ino == wanted->st_ino;
+	}
+	if (fds)
+		closedir(fds);
+	return found;
+}
+
+void platform_holders(const char *path, struct strv *ret, size_t max)
+{
+	DIR *proc = opendir("/proc");
+	struct stat wanted;
+	int64_t pid;
+
+	while (proc && stat(path, &wanted) == 0 && ret->n < max && (pid = next_number(proc)))
+		if (has_open((pid_t)pid, &wanted))
+			push_process((pid_t)pid, ret);
+	if (proc)
+		closedir(proc);
 }
 
 /* Numbers from statfs(2). Unlisted types are taken as local. */

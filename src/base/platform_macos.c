@@ -84,6 +84,18 @@ void platform_inside(const char *dir, struct strv *ret, size_t max)
 	}
 }
 
+void platform_holders(const char *path, struct strv *ret, size_t max)
+{
+	pid_t pids[64];
+	int bytes = proc_listpidspath(PROC_ALL_PIDS, 0, path, 0, pids, sizeof(pids));
+
+	for (int i = 0; i < bytes / (int)sizeof(*pids) && ret->n < max; i++) {
+		char name[64] = "";
+		proc_name(pids[i], name, sizeof(name));
+		strv_printf(ret, "%d %s", (int)pids[i], name);
+	}
+}
+
 char *platform_fs_type(const char *path, bool *ret_local)
 {
 	struct statfs s;

@@ -16,6 +16,7 @@
 	X(await)                                                                                   \
 	X(completion)                                                                              \
 	X(config)                                                                                  \
+	X(doctor)                                                                                  \
 	X(done)                                                                                    \
 	X(help)                                                                                    \
 	X(init)                                                                                    \

@@ -37,6 +37,12 @@ const char *store_dir(const struct store *s);
 char *store_dir_of(const char *common);
 /* The newest schema version this program knows. */
 int store_version_known(void);
+/*
+ * Looks through the whole database of COMMON (check.c), which has to be there:
+ * READ_FAILED when it is damaged, NEWER_FORMAT. The version is 0 for one that
+ * the next writer brings up to date. Changes nothing.
+ */
+int store_check(const char *common, int *ret_version, struct err *err);
 
 /*
  * A write transaction: BEGIN IMMEDIATE, with patience. DURABLE waits for the

@@ -47,8 +47,9 @@ export function checkEnvelope(result) {
       complain(`${key} is not a list of sentences`);
     }
   }
-  // A wait for an ask that was denied is understood and answered (1); a loop stops for a person (3).
-  const answered = { await: [1], loop: [1, 3] }[envelope.verb] ?? [];
+  // A wait for an ask that was denied, and a doctor that found something bad, have answered (1); a loop
+  // stops for a person (3).
+  const answered = { await: [1], doctor: [1], loop: [1, 3] }[envelope.verb] ?? [];
   if (envelope.ok && ![0, 124, 130, 143, ...answered].includes(result.code)) complain('ok is true and the exit status says otherwise');
   if (!envelope.ok && [0, 124].includes(result.code)) complain('ok is false and the exit status says otherwise');
   const validate = validatorFor(envelope.verb || 'envelope');
