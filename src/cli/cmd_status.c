@@ -17,8 +17,6 @@ struct told {
 
 static int look(struct call *c, struct result *res, struct err *err)
 {
-	if (project_refresh_trunk(&c->project, err) < 0)
-		return -1;
 	return fleet_status(&c->project, opt_flag(c, "here"), res, err);
 }
 
@@ -126,6 +124,8 @@ static int tell(struct call *c, void *ctx, struct strv *ret_refs, struct strv *r
 	struct told *told = ctx;
 	AUTORESULT res = {0};
 
+	if ((told->text || told->data) && project_refresh_trunk(&c->project, err) < 0)
+		return -1;
 	if (look(c, &res, err) < 0)
 		return -1;
 	*ret_written = c->json ? tell_json(c, told, &res) : tell_text(c, told, &res);

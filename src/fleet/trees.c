@@ -37,8 +37,8 @@ static bool stands_in(const struct project *p, const struct task *t)
 	if (!p->git.worktree)
 		return false;
 	/* git's own folder tells it even where the worktree was moved by hand. */
-	if (!t->main && *t->git_dir && strcmp(t->git_dir, p->git.git_dir) == 0)
-		return true;
+	if (!t->main && *t->git_dir)
+		return strcmp(t->git_dir, p->git.git_dir) == 0;
 	real = path_real(t->worktree);
 	return real && strcmp(real, p->git.worktree) == 0;
 }

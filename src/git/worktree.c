@@ -37,8 +37,10 @@ static char *read_line(const char *path)
 static void find_git_dirs(const struct git *g, struct git_worktree_list *l)
 {
 	AUTOFREE char *base = path_join(g->common, "worktrees");
-	AUTOSTRV names = {0};
+	AUTOSTRV names = {0}, paths = {0};
 
+	for (size_t i = 0; i < l->n; i++)
+		strv_take(&paths, path_real(l->v[i].path));
 	fs_list(base, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		AUTOFREE char *dir = path_join(base, names.v[i]);
@@ -48,11 +50,9 @@ static void find_git_dirs(const struct git *g, struct git_worktree_list *l)
 		AUTOFREE char *parent = whole ? path_dir(whole) : NULL;
 		AUTOFREE char *real = parent ? path_real(parent) : NULL;
 
-		for (size_t k = 0; real && k < l->n; k++) {
-			AUTOFREE char *path = path_real(l->v[k].path);
-			if (!l->v[k].main && strcmp(path, real) == 0)
+		for (size_t k = 0; real && k < l->n; k++)
+			if (!l->v[k].main && strcmp(paths.v[k], real) == 0)
 				mem_set(&l->v[k].git_dir, xstrdup(dir));
-		}
 	}
 }
 
