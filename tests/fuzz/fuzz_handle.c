@@ -7,12 +7,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	AUTOFREE char *text = xstrndup(size ? (const char *)data : "", size);
+	AUTOBUF text = {0};
 	struct handle h, again;
 	AUTOERR err = {0};
 	AUTOFREE char *shown = NULL;
 
-	if (handle_read(text, 'w', &h, &err) < 0) {
+	buf_add(&text, data, size);
+	if (handle_read(buf_str(&text), 'w', &h, &err) < 0) {
 		assert(err.code != ERR_NONE && err.hints.n > 0);
 		return 0;
 	}
