@@ -238,18 +238,3 @@ int project_policy(struct project *p, const struct config **ret, struct err *err
 	*ret = &p->policy;
 	return 0;
 }
-
-void project_policy_or_defaults(
-        struct project *p, struct config *room, const struct config **ret, struct strv *warnings)
-{
-	AUTOERR wrong = {0};
-
-	if (project_policy(p, ret, &wrong) == 0)
-		return;
-	config_defaults(room);
-	*ret = room;
-	strv_printf(warnings,
-	        "%s Until that is put right on %s, the defaults hold here, and verbs "
-	        "that need the project's rules are refused.",
-	        wrong.message, p->trunk);
-}

@@ -44,13 +44,6 @@ int project_store(struct project *p, enum store_mode mode, struct err *err);
  * until the next call after the trunk has moved. CONFIG_INVALID.
  */
 int project_policy(struct project *p, const struct config **ret, struct err *err);
-/*
- * As project_policy for verbs that carry on with a file that is wrong: *RET is
- * then ROOM, filled with defaults and to be released, and WARNINGS gets a
- * sentence.
- */
-void project_policy_or_defaults(
-        struct project *p, struct config *room, const struct config **ret, struct strv *warnings);
 /* Whether the caller stands in the main checkout (or in a bare place). */
 bool project_in_main(const struct project *p);
 
