@@ -186,3 +186,26 @@ test('a working directory that was removed is refused in words', async (s) => {
     assert.equal(e.error, 'no_repository');
   }
 });
+
+test('what a signal breaks off ends as by the signal, with the envelope', async (s) => {
+  const r = await s.repo();
+  for (const [signal, code] of [['SIGINT', 130], ['SIGTERM', 143]]) {
+    const waiting = s.spawnAbide(['await', '--trunk-moved', '--json'], { cwd: r.dir });
+    await waiting.idle();
+    waiting.kill(signal);
+    const ended = await waiting.done();
+    assert.equal(ended.code, code);
+    assert.equal(ended.signal, null);
+    assert.equal(ended.json.verb, 'await');
+  }
+});
+
+test('a Ctrl-C that reaches git, too, is told as an interruption and not as a failure of git', async (s) => {
+  await s.repo();
+  const git = (await s.sh('command -v git')).trim();
+  s.program('git', `case "$*" in *for-each-ref*) kill -INT $PPID; kill -INT $$; sleep 100;; *) exec '${git}' "$@";; esac`);
+  const ended = await s.abide(['await', '--trunk-moved', '--json']);
+  assert.equal(ended.code, 130);
+  assert.equal(ended.json.error, 'cancelled');
+  assert.match(ended.json.message, /SIGINT/);
+});
