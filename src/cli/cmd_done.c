@@ -1,152 +1,6 @@
 #include "cli/command.h"
+#include "cli/gate_view.h"
 #include "gate/gate.h"
-
-/* --- Progress for people ------------------------------------------------------- */
-
-struct progress {
-	struct call *call;
-	int64_t run;      /* that was told of */
-	struct strv told; /* jobs whose end was told */
-	bool tails;       /* the last lines of what failed were shown */
-};
-
-/* JSON is read by programs; they get the same as data. */
-static bool quiet(const struct call *c)
-{
-	return c->json && !c->live;
-}
-
-static bool is(const json_t *job, enum gate_job_state state)
-{
-	const char *text = json_text(job, "state");
-
-	return text && strcmp(text, gate_job_state_text(state)) == 0;
-}
-
-static const struct {
-	enum gate_job_state state;
-	const char *word;
-} ends[] = {
-        {GATE_JOB_PASSED, "passed"},
-        {GATE_JOB_FAILED, "failed"},
-        {GATE_JOB_TIMED_OUT, "timed out"},
-        {GATE_JOB_SKIPPED, "skipped"},
-        {GATE_JOB_ENDED, "ended"},
-        {GATE_JOB_INFRASTRUCTURE, "not run"},
-};
-
-static const char *end_word(const json_t *job)
-{
-	for (size_t i = 0; i < NELEMS(ends); i++)
-		if (is(job, ends[i].state))
-			return ends[i].word;
-	return NULL;
-}
-
-static void say_end(const struct call *c, const json_t *job)
-{
-	const json_t *ms = json_object_get(job, "ms");
-	AUTOFREE char *took = text_ago(json_integer_value(ms));
-	AUTOFREE char *status = is(job, GATE_JOB_FAILED)
-	        ? xasprintf(", exit status %lld", (long long)json_int(job, "exit", 0))
-	        : xstrdup("");
-	const char *trouble = json_text(job, "trouble");
-
-	say(c, "  %-9s  %s%s%s%s%s%s", end_word(job), json_text(job, "name"), ms ? "  " : "",
-	        ms ? took : "", status, trouble ? ": " : "", trouble ? trouble : "");
-}
-
-/* "test 12 s, lint 3 s, 2 waiting" on the line that is drawn again and again. */
-static void draw(const struct call *c, const struct run *run)
-{
-	AUTOBUF line = {0};
-	int64_t now = clock_wall_ms();
-	size_t waiting = 0, i;
-	json_t *job;
-
-	json_array_foreach (run->jobs, i, job) {
-		int64_t begun = json_int(job, "begun_at", now);
-		AUTOFREE char *took = text_ago((now > begun ? now - begun : 0) / 1000 * 1000);
-		if (is(job, GATE_JOB_RUNNING))
-			buf_printf(&line, "%s%s %s", line.len ? ", " : "", json_text(job, "name"),
-			        took);
-		waiting += is(job, GATE_JOB_WAITING);
-	}
-	if (waiting)
-		buf_printf(&line, "%s%zu waiting", line.len ? ", " : "", waiting);
-	say_live(c, "%s", run->state == RUN_RUNNING ? buf_str(&line) : "");
-}
-
-static void say_begin(struct progress *p, const struct run *run, bool joined)
-{
-	AUTOFREE char *ago = text_ago(clock_wall_ms() - run->begun_at);
-
-	p->run = run->id;
-	strv_release(&p->told);
-	p->told = (struct strv){0};
-	if (joined)
-		say(p->call, "gate of %.10s: run %lld goes on already, begun %s ago",
-		        run->commit.hex, (long long)run->id, ago);
-	else
-		say(p->call, "gate of %.10s: %zu job%s", run->commit.hex,
-		        json_array_size(run->jobs), json_array_size(run->jobs) == 1 ? "" : "s");
-}
-
-static void on_note(void *ctx, const struct run *run, bool joined)
-{
-	struct progress *p = ctx;
-	json_t *job;
-	size_t i;
-
-	if (quiet(p->call))
-		return;
-	if (p->run != run->id)
-		say_begin(p, run, joined);
-	json_array_foreach (run->jobs, i, job) {
-		const char *name = json_text(job, "name");
-		if (!name || !end_word(job) || strv_has(&p->told, name))
-			continue;
-		strv_push(&p->told, name);
-		say_end(p->call, job);
-	}
-	draw(p->call, run);
-}
-
-/* A line of output without what colours it and moves the cursor. */
-static char *plain(const char *line, size_t len)
-{
-	AUTOBUF out = {0};
-
-	for (size_t i = 0; i < len; i++) {
-		if (line[i] == '\033' && i + 1 < len && line[i + 1] == '[') {
-			for (i += 2; i < len && (line[i] < '@' || line[i] > '~'); i++)
-				;
-		} else if (line[i] == '\t') {
-			buf_puts(&out, "        ");
-		} else if (line[i] != '\r' || i + 1 < len) {
-			buf_putc(&out, line[i]);
-		}
-	}
-	return buf_take(&out);
-}
-
-static void say_tail(const struct call *c, const json_t *job)
-{
-	const char *tail = json_text(job, "tail");
-	const char *log = json_text(job, "log");
-
-	if (!tail || (!is(job, GATE_JOB_FAILED) && !is(job, GATE_JOB_TIMED_OUT)))
-		return;
-	say(c, "%s", "");
-	say(c, "last lines of %s (all of it: %s)", json_text(job, "name"), log ? log : "no log");
-	while (*tail) {
-		size_t len = strcspn(tail, "\n");
-		AUTOFREE char *line = plain(tail, len);
-		say(c, "    %s", line ? line : "");
-		tail += len + (tail[len] == '\n');
-	}
-	say(c, "%s", "");
-}
 
 /* --- The verb -------------------------------------------------------------------- */
 
@@ -196,20 +50,18 @@ static void tell_changed(const struct call *c, struct result *res)
 
 static int judge(struct call *c, const struct task *t, struct result *res, struct err *err)
 {
-	struct progress p = {.call = c};
+	CLEANUP(gate_view_release) struct gate_view view = {.call = c};
 	const struct gate_options o = {
 	        .rerun = opt_flag(c, "rerun"),
 	        .detach_after_ms =
 	                opt_given(c, "detach-after") ? opt_int(c, "detach-after", 0) * 1000 : -1,
 	        .watch_stdin = c->watch_stdin,
-	        .note = on_note,
-	        .ctx = &p,
+	        .note = gate_view_note,
+	        .ctx = &view,
 	        .ticks = c->live,
 	};
 	AUTOLOOK look = {0};
 	AUTOOUTCOME out = {0};
-	json_t *job;
-	size_t i;
 	int rc;
 
 	if (gate_look(&c->project, t, &look, err) < 0)
@@ -219,14 +71,9 @@ static int judge(struct call *c, const struct task *t, struct result *res, struc
 	call_begin(c, false, t->branch, &look.commit, NULL, look.digest, NULL);
 	rc = gate_validate(&c->project, t, &look, &o, &out, err);
 	c->waited_ms += out.waited_ms;
-	say_live(c, "%s", "");
-	strv_release(&p.told);
-	if (rc < 0) {
-		json_array_foreach (out.run.jobs, i, job)
-			if (!quiet(c))
-				say_tail(c, job);
+	gate_view_end(&view, &out.run, rc < 0);
+	if (rc < 0)
 		return -1;
-	}
 	gate_run_data(&out.run, result_data(res));
 	put_task(t, res->data);
 	json_put_bool(res->data, "gate_ran", out.gate_ran);
