@@ -104,7 +104,7 @@ static const struct field check_fields[] = {
 static const struct field store_fields[] = {
         {"path", "string", true, "the folder"},
         {"exists", "boolean", true, "whether it was made yet"},
-        {"bytes", "integer", false, "size of the database"},
+        {"bytes", "integer", false, "size of the database with its log"},
         {"version", "integer", false, "of its format"},
         {"file_system", "string", true, "what it lies on"},
         {"local", "boolean", true, "false: on a network or in user space"},

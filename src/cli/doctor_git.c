@@ -182,7 +182,7 @@ void doctor_trunk(struct doctor *d)
 		        d, "trunk", err.code == ERR_NO_COMMITS ? DOCTOR_WARN : DOCTOR_BAD, &err);
 		return;
 	}
-	doctor_row(d, "trunk", DOCTOR_OK, NULL, "%s at %.10s, named by %s.", d->p->trunk,
+	doctor_row(d, "trunk", DOCTOR_OK, NULL, "%s at %.10s (%s).", d->p->trunk,
 	        d->p->trunk_tip.hex, d->p->trunk_source);
 	parked_row(d);
 }

@@ -51,16 +51,25 @@ void doctor_watching(struct doctor *d)
 
 /* --- The store ------------------------------------------------------------------------ */
 
+/* What was committed lately stands in the log beside the database. */
+static int64_t bytes_of(const char *db)
+{
+	AUTOFREE char *log = xasprintf("%s-wal", db);
+	struct stat st;
+	int64_t bytes = stat(db, &st) == 0 ? st.st_size : 0;
+
+	return stat(log, &st) == 0 ? bytes + st.st_size : bytes;
+}
+
 static void store_facts(struct doctor *d, const char *dir, const char *fs, bool local)
 {
 	AUTOFREE char *db = path_join(dir, "state.db");
 	json_t *facts = json_object();
-	struct stat st;
 
 	json_put_text(facts, "path", dir);
 	json_put_bool(facts, "exists", fs_exists(db));
-	if (stat(db, &st) == 0)
-		json_put_int(facts, "bytes", st.st_size);
+	if (fs_exists(db))
+		json_put_int(facts, "bytes", bytes_of(db));
 	json_put_text(facts, "file_system", fs);
 	json_put_bool(facts, "local", local);
 	json_put(d->data, "store", facts);

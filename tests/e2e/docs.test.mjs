@@ -60,3 +60,76 @@ test('links between documents lead somewhere', async () => {
     }
   }
 });
+
+// --- Examples -----------------------------------------------------------------------
+
+/** Blocks of a document whose info string is "sh run" or "console run", in order. */
+function blocks(text) {
+  return [...text.matchAll(/^```(sh|console) run\n([\s\S]*?)^```$/gm)].map((m) => ({ kind: m[1], text: m[2] }));
+}
+
+/** What differs from run to run: object ids, times, handles, ports, the sandbox's folder. */
+function even(s, text) {
+  return text.replaceAll(s.dir, '/home/you').replaceAll(/\u001b\[[0-9;]*m/g, '')
+    .replaceAll(/\bw-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{2}\b/g, 'w-HANDLE')
+    .replaceAll(/\b[0-9a-f]{40}\b/g, 'ID40').replaceAll(/\b[0-9a-f]{10}\b/g, 'ID10')
+    .replaceAll(/\b\d+ (ms|s|m|h|d)\b( \d+ (s|m|h)\b)?/g, 'TIME').replaceAll(/\bport \d+/g, 'port N')
+    .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'WHEN').replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?/g, 'WHEN')
+    .replaceAll(/ {2,}/g, '  ').replaceAll(/[ \t]+$/gm, '');
+}
+
+/** "$ command" lines (continued by "> " lines) with the output that follows each. */
+function steps(text) {
+  const found = [];
+  for (const line of text.split('\n').slice(0, -1)) {
+    if (line.startsWith('$ ')) found.push({ command: line.slice(2), output: [] });
+    else if (line.startsWith('> ')) found.at(-1).command += `\n${line.slice(2)}`;
+    else found.at(-1).output.push(line);
+  }
+  return found;
+}
+
+/** Whether what came matches what the document shows; a line "…" stands for any lines. */
+function matches(s, shown, came) {
+  const pattern = even(s, shown.join('\n')).split('\n')
+    .map((line) => (line === '…' ? '(?:.*\n)*?' : `${line.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}\n`)).join('');
+  return shown.length === 0 || new RegExp(`^${pattern}$`).test(even(s, came));
+}
+
+for (const path of markdown().filter((p) => blocks(read(p)).length > 0)) {
+  test(`the examples of ${path} do what they show`, { timeout: 180000 }, async (s) => {
+    const all = blocks(read(path));
+    const script = ['set -u', 'exec 2>&1', `cd '${s.dir}'`];
+    const expected = [];
+    for (const block of all) {
+      const list = block.kind === 'sh' ? [{ command: block.text, output: [] }] : steps(block.text);
+      for (const step of list) {
+        script.push(step.command, `printf '\\n@@ %s %s\\n' ${expected.length} $?`);
+        expected.push({ ...step, kind: block.kind });
+      }
+    }
+    const r = await s.run('bash', ['--norc', '-c', script.join('\n')], { timeout: 170000 });
+    const came = r.stdout.split(/\n@@ (\d+) (\d+)\n/);
+    for (const [i, step] of expected.entries()) {
+      const [output, status] = [came[3 * i], came[3 * i + 2]];
+      assert.ok(output !== undefined, `${path}: the script ended before:\n${step.command}\n${r.stdout}`);
+      if (step.kind === 'sh') assert.equal(status, '0', `${path}: failed:\n${step.command}\n${output}`);
+      assert.ok(matches(s, step.output, output === '' ? '' : `${output.replace(/\n$/, '')}\n`),
+        `${path}: ${step.command}\nshows:\n${even(s, step.output.join('\n'))}\ncame:\n${even(s, output)}`);
+    }
+  });
+}
+
+test('every example of the help is a call that abide takes', async (s) => {
+  const dir = s.path('generated', '.');
+  await s.ok(['__generate', dir]);
+  const text = readFileSync(join(dir, 'reference/cli.md'), 'utf8');
+  const examples = [...text.matchAll(/^```\n([\s\S]*?)^```$/gm)].flatMap((m) => m[1].split('\n'))
+    .filter((line) => /^abide /.test(line) && !/[[(…]|\.\.\.|\b[A-Z]{3,}\b/.test(line)).map((line) => line.split('   # ')[0]);
+  assert.ok(examples.length >= 10);
+  for (const example of examples) {
+    const [call] = example.split(/ [|<>]/);
+    const r = await s.run('/bin/sh', ['-c', `${call.replace(/ -- | --$|$/, (m) => ` --json${m}`)}`], { cwd: s.dir });
+    assert.doesNotMatch(r.stdout, /"error":"(invalid_arguments|internal)"/, example);
+  }
+});
