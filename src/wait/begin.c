@@ -40,10 +40,16 @@ static int cannot_continue(const struct call_of_wait *w, const struct handle *h,
 		err_hint(err, "Ask the question anew if it still matters.");
 		return -1;
 	}
-	if (!w->p->trunk || strcmp(k->trunk, w->p->trunk) != 0) {
+	/* A trunk that vanished since, and was found by nothing but being there, is still the one.
+	 */
+	if (!w->p->trunk) {
+		w->p->trunk = xstrdup(k->trunk);
+		w->p->trunk_ref = git_branch_ref(k->trunk);
+	}
+	if (strcmp(k->trunk, w->p->trunk) != 0) {
 		err_set(err, ERR_INVALID_ARGUMENTS,
 		        "The watch %s was asked about the trunk `%s`, but the trunk now is `%s`.",
-		        text, k->trunk, w->p->trunk ? w->p->trunk : "(none)");
+		        text, k->trunk, w->p->trunk);
 		err_hint(err, "Continue it with ABIDE_TRUNK=%s, or ask the question anew.",
 		        k->trunk);
 		return -1;
