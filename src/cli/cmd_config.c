@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/config_view.h"
+#include "project/config_keys.h"
 
 static void warn_pending(const json_t *list, struct result *res)
 {
@@ -332,9 +333,6 @@ static const char *const sources[] = {
         "default", CONFIG_FILE, "git config", "environment", "repository", NULL};
 static const char *const untils[] = {"committed", "landed", NULL};
 static const char *const whats[] = {"trunk", "commit", "file", NULL};
-static const char *const requires[] = {"none", "human", NULL};
-static const char *const changes[] = {"ask", "refuse", "allow", NULL};
-static const char *const integrates[] = {"refuse", NULL};
 
 static const struct field job_fields[] = {
         {"name", "string", true, "the job's name"},
@@ -344,10 +342,11 @@ static const struct field job_fields[] = {
         {0},
 };
 static const struct field accept_fields[] = {
-        {"require", "string", true, "who has to agree before work lands", .only = requires},
+        {"require", "string", true, "who has to agree before work lands", .only = config_requires},
         {"gate_changes", "string", true, "what happens to work that changes the gate",
-                .only = changes},
-        {"integrate", "string", true, "what happens to work behind the trunk", .only = integrates},
+                .only = config_gate_changes},
+        {"integrate", "string", true, "what happens to work behind the trunk",
+                .only = config_integrates},
         {"keep", "boolean", true, "whether branch and worktree stay after the landing"},
         {0},
 };

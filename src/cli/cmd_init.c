@@ -104,6 +104,8 @@ static int check_commit(struct init *w, struct err *err)
 	return -1;
 }
 
+static const char message[] = "Say how work lands here, in " CONFIG_FILE;
+
 /* --- Writing and committing --------------------------------------------------------------- */
 
 static int commit_failed(const struct proc *p, struct err *err)
@@ -152,8 +154,7 @@ static int commit_file(struct init *w, struct oid *ret, struct err *err)
 		rc = commit_failed(&add, err);
 	if (rc == 0)
 		rc = git_run(at, &commit,
-		        GIT_WORDS("commit", "--quiet", "--only", "-m",
-		                "Say how work lands here, in " CONFIG_FILE, "--", CONFIG_FILE),
+		        GIT_WORDS("commit", "--quiet", "--only", "-m", message, "--", CONFIG_FILE),
 		        err);
 	if (rc == 0 && commit.status != 0)
 		rc = commit_failed(&commit, err);

@@ -65,9 +65,9 @@ static bool is_limit(const char *s)
 /* --- The table --------------------------------------------------------------- */
 
 static const char *const bools[] = {"false", "true", NULL};
-static const char *const requires[] = {"none", "human", NULL};
-static const char *const gate_changes[] = {"ask", "refuse", "allow", NULL};
-static const char *const integrates[] = {"refuse", NULL};
+const char *const config_requires[] = {"none", "human", NULL};
+const char *const config_gate_changes[] = {"ask", "refuse", "allow", NULL};
+const char *const config_integrates[] = {"refuse", NULL};
 
 enum { MAX_TEXT = 4096, MAX_COMMAND = 64 * 1024, MAX_JOBS = 200, MAX_ITEMS = 200 };
 #define AT(m) .at = offsetof(struct config_file, m)
@@ -257,7 +257,7 @@ static const struct config_key keys[] = {
                 .by_default = "none",
                 .help = "`human`: a person has to agree before work lands",
                 .want = "`none` or `human`",
-                .choices = requires,
+                .choices = config_requires,
                 AT_ACCEPT(require),
         },
         {
@@ -268,7 +268,7 @@ static const struct config_key keys[] = {
                 .help = "what happens to work that changes the gate itself: `ask` for consent, "
                         "`refuse` it, or `allow` it",
                 .want = "`ask`, `refuse` or `allow`",
-                .choices = gate_changes,
+                .choices = config_gate_changes,
                 AT_ACCEPT(gate_changes),
         },
         {
@@ -278,7 +278,7 @@ static const struct config_key keys[] = {
                 .by_default = "refuse",
                 .help = "what happens to work that does not contain the trunk's tip: `refuse` it",
                 .want = "`refuse`",
-                .choices = integrates,
+                .choices = config_integrates,
                 AT_ACCEPT(integrate),
         },
         {

@@ -24,10 +24,7 @@ enum config_type {
 enum config_scope { CONFIG_POLICY, CONFIG_WORK };
 
 struct config_key {
-	const char *path; /* "accept.keep"; "copy[]" is an item of the list `copy` */
-	enum config_type type;
-	enum config_scope scope;
-	bool required;                 /* in the map that it stands in */
+	const char *path;              /* "accept.keep"; "copy[]" is an item of the list `copy` */
 	const char *by_default;        /* as one would write it; NULL: nothing */
 	const char *help;              /* what it does: one sentence without a final stop */
 	const char *want;              /* what a value has to be: "a list of …" */
@@ -35,7 +32,10 @@ struct config_key {
 	bool (*ok)(const char *value); /* beyond the type; NULL: anything */
 	const char *const *choices;    /* CONFIG_CHOICE and CONFIG_BOOL; ends with NULL */
 	int64_t min, max;              /* number; length in bytes; items */
+	enum config_type type;
+	enum config_scope scope;
 	uint16_t at, count_at, item_size; /* in config_file or the part of it */
+	bool required;                    /* in the map that it stands in */
 };
 
 /* Rows in the order in which `abide init` and the reference page show them. */
@@ -46,6 +46,11 @@ const struct config_key *config_key_find(const char *path);
 bool config_key_in(const struct config_key *key, const char *parent);
 /* The last part of its path: "keep". Points into it. */
 const char *config_key_name(const struct config_key *key);
+
+/* The choices of accept.require, accept.gate_changes and accept.integrate; end with NULL. */
+extern const char *const config_requires[];
+extern const char *const config_gate_changes[];
+extern const char *const config_integrates[];
 
 /* The values as the file has them; a choice is its place in the list, from 1. */
 struct config_file {

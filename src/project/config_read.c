@@ -130,8 +130,9 @@ static void first_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_li
 	(*first)[strcspn(*first, "\n")] = '\0';
 }
 
-static int load(const char *data, size_t len, const char *name, struct schema *s,
-        struct config_file **ret, struct err *err)
+/* NULL when it cannot be read. */
+static struct config_file *load(
+        const char *data, size_t len, const char *name, struct schema *s, struct err *err)
 {
 	AUTOFREE char *why = NULL;
 	cyaml_config_t how = {.log_fn = first_complaint,
@@ -146,11 +147,10 @@ static int load(const char *data, size_t len, const char *name, struct schema *s
 	cyaml_data_t *loaded = NULL;
 	cyaml_err_t rc = cyaml_load_data((const uint8_t *)data, len, &how, &root, &loaded, NULL);
 
-	if (rc != CYAML_OK)
-		return config_bad(err, name, 0, NULL, "it cannot be read: %s.",
-		        why ? why : cyaml_strerror(rc));
-	*ret = loaded ? loaded : xcalloc(1, sizeof(**ret));
-	return 0;
+	if (rc == CYAML_OK)
+		return loaded ? loaded : xcalloc(1, sizeof(struct config_file));
+	config_bad(err, name, 0, NULL, "it cannot be read: %s.", why ? why : cyaml_strerror(rc));
+	return NULL;
 }
 
 static void file_release(struct config_file **at)
@@ -237,35 +237,64 @@ static size_t job_index(const struct config *c, const char *name)
 	return i;
 }
 
-/*
- * Follows needs from job I; ON is the way that led there. A job met again on
- * the way closes a cycle, which TELL gets as "a → b → a".
- */
-static bool closes_cycle(
-        const struct config *c, size_t i, bool *on, bool *done, struct strv *way, struct buf *tell)
+/* A way from job to job along their needs. */
+struct way {
+	const struct config *c;
+	bool *on;    /* jobs on the way */
+	bool *done;  /* jobs from which no way leads in a circle */
+	size_t *job; /* the way, in order */
+	size_t n;
+};
+
+static void tell_cycle(const struct way *w, size_t job, struct buf *tell)
 {
+	size_t from = 0;
+
+	while (w->job[from] != job)
+		from++;
+	for (; from < w->n; from++)
+		buf_printf(tell, "%s → ", w->c->gate[w->job[from]].name);
+	buf_puts(tell, w->c->gate[job].name);
+}
+
+/* Goes on to JOB. A job met again closes a cycle, which TELL gets as "a → b → a". */
+static bool closes_cycle(struct way *w, size_t job, struct buf *tell)
+{
+	const struct strv *needs = &w->c->gate[job].needs;
 	bool found = false;
 
-	if (done[i])
+	if (w->done[job])
 		return false;
-	if (on[i]) {
-		size_t from = 0;
-		while (strcmp(way->v[from], c->gate[i].name) != 0)
-			from++;
-		for (; from < way->n; from++)
-			buf_printf(tell, "%s → ", way->v[from]);
-		buf_puts(tell, c->gate[i].name);
+	if (w->on[job]) {
+		tell_cycle(w, job, tell);
 		return true;
 	}
-	on[i] = true;
-	strv_push(way, c->gate[i].name);
-	for (size_t k = 0; k < c->gate[i].needs.n && !found; k++)
-		found = closes_cycle(c, job_index(c, c->gate[i].needs.v[k]), on, done, way, tell);
-	free(way->v[--way->n]);
-	way->v[way->n] = NULL;
-	on[i] = false;
-	done[i] = true;
+	w->on[job] = true;
+	w->job[w->n++] = job;
+	for (size_t k = 0; k < needs->n && !found; k++)
+		found = closes_cycle(w, job_index(w->c, needs->v[k]), tell);
+	w->n--;
+	w->on[job] = false;
+	w->done[job] = true;
 	return found;
+}
+
+static int check_cycles(
+        const struct config *c, const struct config_shape *s, const char *name, struct err *err)
+{
+	AUTOFREE bool *on = xcalloc(c->gate_n, sizeof(*on));
+	AUTOFREE bool *done = xcalloc(c->gate_n, sizeof(*done));
+	AUTOFREE size_t *job = xcalloc(c->gate_n, sizeof(*job));
+	struct way way = {.c = c, .on = on, .done = done, .job = job};
+	AUTOBUF cycle = {0};
+
+	for (size_t i = 0; i < c->gate_n; i++)
+		if (closes_cycle(&way, i, &cycle)) {
+			AUTOFREE char *path = xasprintf("gate[%zu].needs", i);
+			return config_bad(err, name, config_line(s, "gate[].needs", i, 0), path,
+			        "the jobs need each other in a circle: %s.", buf_str(&cycle));
+		}
+	return 0;
 }
 
 static int check_needs(
@@ -286,26 +315,13 @@ static int check_needs(
 static int check_gate(
         const struct config *c, const struct config_shape *s, const char *name, struct err *err)
 {
-	AUTOFREE bool *on = xcalloc(c->gate_n, sizeof(*on));
-	AUTOFREE bool *done = xcalloc(c->gate_n, sizeof(*done));
-	AUTOSTRV way = {0};
-	AUTOBUF cycle = {0};
-
 	for (size_t i = 0; i < c->gate_n; i++)
 		if (job_index(c, c->gate[i].name) != i) {
 			AUTOFREE char *path = xasprintf("gate[%zu].name", i);
 			return config_bad(err, name, config_line(s, "gate[].name", i, 0), path,
 			        "two jobs have the name `%s`.", c->gate[i].name);
 		}
-	if (check_needs(c, s, name, err) < 0)
-		return -1;
-	for (size_t i = 0; i < c->gate_n; i++)
-		if (closes_cycle(c, i, on, done, &way, &cycle)) {
-			AUTOFREE char *path = xasprintf("gate[%zu].needs", i);
-			return config_bad(err, name, config_line(s, "gate[].needs", i, 0), path,
-			        "the jobs need each other in a circle: %s.", buf_str(&cycle));
-		}
-	return 0;
+	return check_needs(c, s, name, err) < 0 ? -1 : check_cycles(c, s, name, err);
 }
 
 int config_parse(
@@ -325,7 +341,8 @@ int config_parse(
 	c.present = true;
 	c.given = shape.given;
 	if (!shape.empty) {
-		if (load(data, len, name, schema, &file, err) < 0)
+		file = load(data, len, name, schema, err);
+		if (!file)
 			return -1;
 		take_over(&c, file);
 	}

@@ -441,6 +441,34 @@ static void the_table_is_whole(void **state)
 	}
 }
 
+/* What the reference page calls the default is what holds without the key. */
+static void the_tables_defaults_are_those_that_hold(void **state)
+{
+	AUTOCONFIG c = {0};
+	AUTOCONFIG job = {0};
+	AUTOERR err = {0};
+	AUTOJSON json_t *whole = NULL;
+	size_t n;
+	const struct config_key *keys = config_keys(&n);
+	int64_t ms = 0;
+
+	(void)state;
+	config_defaults(&c);
+	whole = config_json(&c, &c);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = config_json_value(whole, &keys[i]);
+		const char *text = json_is_boolean(v) ? json_is_true(v) ? "true" : "false"
+		                                      : json_string_value(v);
+		if (strstr(keys[i].path, "[]") || keys[i].type == CONFIG_MAP)
+			continue;
+		if (strcmp(text ? text : "-", keys[i].by_default ? keys[i].by_default : "-") != 0)
+			fail_msg("%s: %s", keys[i].path, text ? text : "-");
+	}
+	assert_int_equal(parse("gate: [{name: a, run: b}]\n", &job, &err), 0);
+	assert_true(text_duration(config_key_find("gate[].timeout")->by_default, &ms));
+	assert_int_equal(job.gate[0].timeout_ms, ms);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -455,6 +483,7 @@ int main(void)
 	        cmocka_unit_test(worktrees_outside_need_trust),
 	        cmocka_unit_test(the_trunk_of_a_wrong_file_is_still_told),
 	        cmocka_unit_test(the_table_is_whole),
+	        cmocka_unit_test(the_tables_defaults_are_those_that_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
