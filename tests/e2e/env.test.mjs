@@ -37,6 +37,8 @@ test('every variable named in the source stands in the table', async () => {
   for (const [path, text] of sources()) {
     for (const [, name] of text.matchAll(/"((?:ABIDE|DISCERN|XDG|NO_COLOR)_?\w*)=?(?:%s)?"/g)) {
       if (/^ABIDE_TEST_/.test(name) || name === 'NO_COLOR') continue;
+      // For git alone, which takes a setting from it.
+      if (text.includes(`--config-env=`) && text.includes(`=${name}"`)) continue;
       assert.ok(known.has(name), `${path} names ${name}, which the table in src/base/env.h lacks`);
     }
   }
