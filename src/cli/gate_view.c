@@ -49,7 +49,7 @@ static void say_end(const struct call *c, const json_t *job)
 }
 
 /* "test 12 s, lint 3 s, 2 waiting" on the line that is drawn again and again. */
-static void draw(const struct call *c, const struct run *run)
+static void draw(struct gate_view *p, const struct run *run)
 {
 	AUTOBUF line = {0};
 	int64_t now = clock_wall_ms();
@@ -58,15 +58,21 @@ static void draw(const struct call *c, const struct run *run)
 
 	json_array_foreach (run->jobs, i, job) {
 		int64_t begun = json_int(job, "begun_at", now);
-		AUTOFREE char *took = text_ago((now > begun ? now - begun : 0) / 1000 * 1000);
+		AUTOFREE char *took = text_ago((now - begun) / 1000 * 1000);
+		bool long_enough = now - begun >= 1000;
 		if (is(job, GATE_JOB_RUNNING))
-			buf_printf(&line, "%s%s %s", line.len ? ", " : "", json_text(job, "name"),
-			        took);
+			buf_printf(&line, "%s%s%s%s", line.len ? ", " : "", json_text(job, "name"),
+			        long_enough ? " " : "", long_enough ? took : "");
 		waiting += is(job, GATE_JOB_WAITING);
 	}
 	if (waiting)
 		buf_printf(&line, "%s%zu waiting", line.len ? ", " : "", waiting);
-	say_live(c, "%s", run->state == RUN_RUNNING ? buf_str(&line) : "");
+	if (run->state != RUN_RUNNING)
+		buf_reset(&line);
+	if (p->line && strcmp(p->line, buf_str(&line)) == 0)
+		return;
+	say_live(p->call, "%s", buf_str(&line));
+	mem_set(&p->line, xstrdup(buf_str(&line)));
 }
 
 static void say_begin(struct gate_view *p, const struct run *run, bool joined)
@@ -100,8 +106,9 @@ void gate_view_note(void *ctx, const struct run *run, bool joined)
 			continue;
 		strv_push(&p->told, name);
 		say_end(p->call, job);
+		mem_set(&p->line, NULL); /* what was said stands in its place */
 	}
-	draw(p->call, run);
+	draw(p, run);
 }
 
 /* A line of output without what colours it and moves the cursor. */
@@ -154,4 +161,5 @@ void gate_view_end(struct gate_view *p, const struct run *run, bool failed)
 void gate_view_release(struct gate_view *p)
 {
 	strv_release(&p->told);
+	free(p->line);
 }

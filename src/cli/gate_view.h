@@ -12,6 +12,7 @@ struct gate_view {
 	struct call *call;
 	int64_t run;      /* that was told of */
 	struct strv told; /* jobs whose end was told */
+	char *line;       /* what is drawn on the terminal, NULL: nothing */
 };
 void gate_view_release(struct gate_view *v);
 /* For gate_options.note; CTX is the view. */

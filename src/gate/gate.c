@@ -176,11 +176,13 @@ int gate_look(struct project *p, const struct task *t, struct gate_look *ret, st
 		return -1;
 	if (!l.config.gate_n)
 		return gate_undefined(t, &l.config, err);
-	if (git_tree_of(&p->git, &l.commit, &l.tree, err) < 0)
-		return -1;
 	l.digest = config_gate_digest(&l.config);
 	l.gate_changed = differs(p, l.digest);
 	if (find_proof(p, &l, err) < 0)
+		return -1;
+	if (l.proven)
+		l.tree = l.proof.tree;
+	else if (git_tree_of(&p->git, &l.commit, &l.tree, err) < 0)
 		return -1;
 	*ret = l;
 	l = (struct gate_look){0};

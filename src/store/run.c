@@ -308,8 +308,22 @@ static int insert(
 	return -1;
 }
 
-int run_create(struct store *s, const struct run *r, enum run_made *ret, int64_t *ret_id,
-        int *ret_alive, struct err *err)
+/* A run that ended since the caller looked. */
+static int find_proof(
+        struct store *s, const struct run *r, enum run_made *ret, int64_t *ret_id, struct err *err)
+{
+	AUTORUN proof = {0};
+	int rc = run_proof(s, &r->commit, &proof, err);
+
+	if (rc == 0 && strcmp(proof.gate_digest, r->gate_digest) == 0) {
+		*ret = RUN_PROVEN;
+		*ret_id = proof.id;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+int run_create(struct store *s, const struct run *r, bool again, enum run_made *ret,
+        int64_t *ret_id, int *ret_alive, struct err *err)
 {
 	int rc;
 
@@ -319,6 +333,8 @@ int run_create(struct store *s, const struct run *r, enum run_made *ret, int64_t
 	rc = bury_the_dead(s, err);
 	if (rc == 0)
 		rc = find_other(s, r, ret, ret_id, err);
+	if (rc == 0 && *ret != RUN_JOIN && !again)
+		rc = find_proof(s, r, ret, ret_id, err);
 	if (rc == 0 && *ret == RUN_MADE)
 		rc = insert(s, r, ret_id, ret_alive, err);
 	rc = settle(s, rc, true, err);

@@ -65,19 +65,21 @@ int run_live_on(struct store *s, const char *branch, struct run *ret, struct err
 /* --- Writers ------------------------------------------------------------------ */
 
 enum run_made {
-	RUN_MADE,  /* *RET_ID is new */
-	RUN_JOIN,  /* *RET_ID is going on for the same commit */
-	RUN_OTHER, /* *RET_ID is going on in the same worktree for another commit */
+	RUN_MADE,   /* *RET_ID is new */
+	RUN_PROVEN, /* *RET_ID has passed already: the proof of the same commit and gate */
+	RUN_JOIN,   /* *RET_ID is going on for the same commit */
+	RUN_OTHER,  /* *RET_ID is going on in the same worktree for another commit */
 };
 /*
  * Makes the row of a run that is about to begin, RUNNING, from branch, commit,
- * tree, gate_digest, worktree, detached and jobs of R. There is at most one
+ * tree, gate_digest, worktree, detached and jobs of R; AGAIN: also where there is
+ * a proof. There is at most one
  * living run of a commit and one in a worktree. Runs whose process died are
  * marked INTERRUPTED on the way. RET_ALIVE: a descriptor that holds the run's
  * byte; the run lives while that (or a copy that a child got) is open.
  */
-int run_create(struct store *s, const struct run *r, enum run_made *ret, int64_t *ret_id,
-        int *ret_alive, struct err *err);
+int run_create(struct store *s, const struct run *r, bool again, enum run_made *ret,
+        int64_t *ret_id, int *ret_alive, struct err *err);
 /* The runner tells who it is. */
 int run_claim(struct store *s, int64_t id, struct err *err);
 /* The jobs as they stand; wakes who waits. `log` is the name in the log folder. */

@@ -38,6 +38,19 @@ test('sixteen calls at once run the gate once', async (s) => {
   assert.equal(new Set(all.map((d) => d.run)).size, 1);
 });
 
+test('a run that ended between look and begin is taken as the proof', async (s) => {
+  const ran = s.write('ran', '');
+  const { tree } = await task(s, { test: `echo x >>${ran}` });
+  const slow = s.spawnAbide(['done', '--json'], { cwd: tree, env: { ABIDE_TEST_STOP_AT: 'gate:looked' } });
+  await waitFor(() => /^\d+ \(.*\) T/s.test(readFileSync(`/proc/${slow.pid}/stat`, 'utf8')), { what: 'it stands still' });
+  const d = await s.ok(['done'], { cwd: tree });
+  slow.kill('SIGCONT');
+  const late = (await slow.done()).json.data;
+  assert.equal(late.gate_ran, false);
+  assert.equal(late.run, d.run);
+  assert.equal(count(ran), 1);
+});
+
 test('a red verdict is told to everybody who joined', async (s) => {
   const gate = s.fifo();
   const { tree } = await task(s, { test: gate.script });

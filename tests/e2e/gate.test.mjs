@@ -1,7 +1,7 @@
 // What the gate says about a commit: who may be judged, verdicts, proofs.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, eachZoo, assert, fileTreeDigest, gateYaml, waitFor } from './lib/index.mjs';
+import { test, eachZoo, assert, fileTreeDigest, gateYaml, lacksNamespaces, waitFor, wraps } from './lib/index.mjs';
 
 /** A repository with a gate and one task with work in it: {r, tree, tip}. */
 async function task(s, gate, { files = { 'work.txt': 'work\n' }, ...more } = {}) {
@@ -249,4 +249,14 @@ eachZoo('done judges a task', async (s, r, animal) => {
   assert.equal(d.commit, r.tip(r.task));
   assert.equal(readFileSync(d.jobs[0].log, 'utf8').trim(), d.commit);
   assert.equal((await s.ok(['done', `refs/heads/${r.task}`], { cwd: r.dir })).gate_ran, false);
+});
+
+test('on a full disk and in a read-only repository a run is refused, and a proof is told', { skip: lacksNamespaces() }, async (s) => {
+  const { r, tree } = await task(s, { test: 'true' });
+  await s.ok(['done'], { cwd: tree });
+  for (const wrap of [wraps.readOnly(r.gitDir), wraps.fullDisk(r.gitDir)]) {
+    const d = await s.ok(['done'], { cwd: tree, wrap });
+    assert.equal(d.gate_ran, false);
+    await s.refused(['done', '--rerun'], 'write_denied', { cwd: tree, wrap });
+  }
 });

@@ -9,6 +9,7 @@
 #include "store/sql.h"
 
 static char dir[64];
+static bool again; /* though there is a proof */
 static struct store *s;
 
 static int make_dir(void **state)
@@ -48,7 +49,8 @@ static int create(
 	};
 	int alive;
 
-	assert_int_equal(run_create(s, &row, made, id, &alive, NULL), 0);
+	*made = RUN_MADE;
+	assert_int_equal(run_create(s, &row, again, made, id, &alive, NULL), 0);
 	return alive;
 }
 
@@ -175,18 +177,38 @@ static void the_newest_verdict_decides_about_the_proof(void **state)
 	int64_t passed = finished('a', "refs/heads/b", RUN_PASSED);
 
 	(void)state;
+	again = true;
 	finished('a', "refs/heads/b", RUN_CANCELLED);
 	finished('a', "refs/heads/b", RUN_INFRASTRUCTURE);
 	finished('a', "refs/heads/b", RUN_DIRTIED);
 	assert_int_equal(run_proof(s, &a, &proof, NULL), 0);
 	assert_int_equal(proof.id, passed);
 	finished('a', "refs/heads/b", RUN_RED);
+	again = false;
 	assert_int_equal(run_proof(s, &a, &(struct run){0}, NULL), 1);
 	{
 		AUTORUN branch = {0};
 		assert_int_equal(run_branch_proof(s, "refs/heads/b", &branch, NULL), 0);
 		assert_int_equal(branch.id, passed);
 	}
+}
+
+static void a_proof_that_came_meanwhile_is_taken_instead_of_a_run(void **state)
+{
+	int64_t passed = finished('a', "refs/heads/b", RUN_PASSED), id;
+	enum run_made made;
+
+	(void)state;
+	assert_int_equal(create('a', "refs/heads/b", "/w", &made, &id), -1);
+	assert_int_equal(made, RUN_PROVEN);
+	assert_int_equal(id, passed);
+	again = true;
+	close(create('a', "refs/heads/b", "/w", &made, &id));
+	again = false;
+	assert_int_equal(made, RUN_MADE);
+	assert_int_equal(sql_run(s, NULL, "UPDATE gate_run SET gate_digest = 'older'", ""), 0);
+	close(create('a', "refs/heads/b", "/w", &made, &id));
+	assert_int_equal(made, RUN_MADE);
 }
 
 static void without_a_store_there_are_no_runs(void **state)
@@ -260,8 +282,10 @@ static void ten_of_a_branch_are_kept_and_what_runs_always(void **state)
 
 	(void)state;
 	assert_int_equal(fs_mkdirs(logs, 0700, NULL), 0);
+	again = true;
 	for (int i = 0; i < 12; i++)
 		finished('a', "refs/heads/b", RUN_PASSED);
+	again = false;
 	other = finished('c', "refs/heads/c", RUN_PASSED);
 	assert_int_equal(run_forget(s, &gone, NULL), 0);
 	assert_int_equal(state_of(running), RUN_RUNNING);
@@ -301,6 +325,7 @@ int main(void)
 	        T(one_run_of_a_commit_and_one_in_a_worktree),
 	        T(whoever_cannot_be_asked_about_is_not_declared_dead),
 	        T(the_newest_verdict_decides_about_the_proof),
+	        T(a_proof_that_came_meanwhile_is_taken_instead_of_a_run),
 	        T(without_a_store_there_are_no_runs),
 	        T(an_end_is_written_once),
 	        T(logs_are_named_absolutely_and_stored_by_name),
