@@ -72,6 +72,7 @@ static int hold(struct call *c, struct result *res, struct err *err)
 	struct state *st = c->state;
 	AUTOSTRV names = {0};
 	AUTOFREE char *about = NULL;
+	AUTOFREE char *waiting = git_head_hint(&c->project.git); /* the branch that waits */
 	struct wait_ask ask = {
 	        .any = opt_flag(c, "any"),
 	        .all = opt_flag(c, "all"),
@@ -92,7 +93,7 @@ static int hold(struct call *c, struct result *res, struct err *err)
 
 	gather(c, &ask, &names);
 	about = ask.resume ? xasprintf("resume %s", ask.resume) : joined(&names);
-	call_begin(c, false, NULL, NULL, about, NULL, NULL);
+	call_begin(c, false, waiting, NULL, about, NULL, NULL);
 	rc = wait_run(&c->project, &ask, &hooks, res, &st->end, err);
 	say_live(c, "%s", "");
 	c->waited_ms = clock_mono_ms() - c->begun_mono_ms;

@@ -17,6 +17,8 @@ struct told {
 
 static int look(struct call *c, struct result *res, struct err *err)
 {
+	if (task_recover(&c->project, err) < 0)
+		return -1;
 	return fleet_status(&c->project, opt_flag(c, "here"), res, err);
 }
 
@@ -163,6 +165,7 @@ static const struct field trunk_fields[] = {
         {"name", "string", true, "its branch's name"},
         {"tip", "oid", false, "its commit"},
         {"upstream", "string", false, "what it follows, as last fetched"},
+        {"ahead_of_upstream", "integer", false, "commits that are not there"},
         {"behind_upstream", "integer", false, "commits there that it lacks"},
         {"path", "string", false, "where it is checked out"},
         {"changed", "integer", false, "tracked files changed in that checkout"},

@@ -20,6 +20,7 @@
 	X(done)                                                                                    \
 	X(help)                                                                                    \
 	X(init)                                                                                    \
+	X(log)                                                                                     \
 	X(schema)                                                                                  \
 	X(start)                                                                                   \
 	X(status)

@@ -33,7 +33,7 @@ static void hint_here(struct result *res, const char *verb, const char *lead)
 {
 	AUTOFREE char *call = call_text(verb, NULL);
 
-	result_hint(res, "%s %s.", lead, call);
+	result_hint(res, "%s `%s`.", lead, call);
 }
 
 static void next_of_parked(const char *what, struct result *res)
@@ -59,18 +59,20 @@ static void next_of_red(const json_t *row, struct result *res)
 	if (job && logs)
 		result_hint(res,
 		        "Job `%s` failed on this commit: read %s/%s.log, mend it, commit, and run "
-		        "%s again.",
+		        "`%s` again.",
 		        job, logs, job, call);
 	else
 		result_hint(res,
-		        "The gate failed on this commit: mend it, commit, and run %s again.", call);
+		        "The gate failed on this commit: mend it, commit, and run `%s` again.",
+		        call);
 }
 
 static void next_of_gate(const json_t *row, struct result *res)
 {
 	AUTOFREE char *wait = call_text("await", "green", json_text(row, "branch"), NULL);
 
-	result_hint(res, "The gate is running on this branch; %s returns when it is green.", wait);
+	result_hint(
+	        res, "The gate is running on this branch; `%s` returns when it is green.", wait);
 }
 
 static void next_in_task(const struct fleet_tree *t, const json_t *row, struct result *res)
@@ -122,7 +124,7 @@ static void next_elsewhere(const struct project *p, const json_t *data, struct r
 		if (!could_land(row) || named == READY_NAMED)
 			continue;
 		AUTOFREE char *call = call_text("accept", "", name_of(row), NULL);
-		result_hint(res, "`%s` is green: land it with %s.", json_text(row, "id"), call);
+		result_hint(res, "`%s` is green: land it with `%s`.", json_text(row, "id"), call);
 		named++;
 	}
 	if (named || !p->trunk_ref)
@@ -130,7 +132,8 @@ static void next_elsewhere(const struct project *p, const json_t *data, struct r
 	if (json_array_size(tasks) == 0 && json_array_size(branches)) {
 		AUTOFREE char *call = call_text(
 		        "start", "branch", json_text(json_array_get(branches, 0), "branch"), NULL);
-		result_hint(res, "Give unlanded work a worktree again, for example with %s.", call);
+		result_hint(
+		        res, "Give unlanded work a worktree again, for example with `%s`.", call);
 	} else if (json_array_size(tasks) == 0) {
 		hint_here(res, "start", "Begin a task with");
 	}

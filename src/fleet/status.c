@@ -89,6 +89,18 @@ static const struct fleet_tree *trunk_checkout(const struct project *p, const st
 	return NULL;
 }
 
+static void put_upstream(const struct project *p, json_t *trunk)
+{
+	AUTOFREE char *upstream = NULL;
+	int64_t ahead, behind;
+
+	if (git_upstream(&p->git, p->trunk_ref, &upstream, &ahead, &behind, NULL) < 0 || !upstream)
+		return;
+	json_put_text(trunk, "upstream", upstream);
+	json_put_int(trunk, "ahead_of_upstream", ahead);
+	json_put_int(trunk, "behind_upstream", behind);
+}
+
 static json_t *trunk_block(const struct project *p, const struct fleet_trees *trees)
 {
 	json_t *trunk = json_object();
@@ -97,6 +109,7 @@ static json_t *trunk_block(const struct project *p, const struct fleet_trees *tr
 	json_put_text(trunk, "name", p->trunk);
 	if (oid_is_set(&p->trunk_tip))
 		json_put_text(trunk, "tip", p->trunk_tip.hex);
+	put_upstream(p, trunk);
 	if (at) {
 		json_put_text(trunk, "path", at->task.worktree);
 		if (at->read)

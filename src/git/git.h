@@ -183,6 +183,10 @@ void git_worktree_list_release(struct git_worktree_list *l);
    half-way through adding or removing one. */
 int git_worktrees(const struct git *g, struct git_worktree_list *ret, struct err *err);
 
+/* The branch that the caller's HEAD names, by its file and without a process: for
+   the logbook and for display, never for a verdict. NULL where that says nothing. To be freed. */
+char *git_head_hint(const struct git *g);
+
 /* What a worktree holds beyond its commit. */
 struct git_status {
 	struct oid head;       /* "" when unborn */

@@ -56,6 +56,15 @@ static void find_git_dirs(const struct git *g, struct git_worktree_list *l)
 	}
 }
 
+char *git_head_hint(const struct git *g)
+{
+	AUTOFREE char *file = path_join(g->git_dir, "HEAD");
+	AUTOFREE char *line = g->reftable ? NULL : read_line(file);
+
+	return line && text_starts(line, "ref: refs/heads/") ? xstrdup(line + strlen("ref: "))
+	                                                     : NULL;
+}
+
 /* One attribute of the porcelain format, "name" or "name value". */
 static void take_attribute(struct git_worktree *w, const char *line)
 {

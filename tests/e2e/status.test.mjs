@@ -49,22 +49,22 @@ test('the caller is told its next step', async (s) => {
   const t = r.worktree('t');
   const next = async (cwd) => (await s.abide(['status', '--json'], { cwd })).json.hints;
   assert.match((await next(r.dir)).join(), /^$/);
-  assert.match((await next(t))[0], /Commit work here, then run abide done/);
+  assert.match((await next(t))[0], /Commit work here, then run `abide done`/);
   writeFileSync(join(t, 'x'), '1');
-  assert.match((await next(t))[0], /Commit what belongs to the task, then run abide done/);
+  assert.match((await next(t))[0], /Commit what belongs to the task, then run `abide done`/);
   r.commit({ x: '1' }, 'x', { cwd: t });
-  assert.match((await next(t))[0], /Prove this commit with abide done/);
+  assert.match((await next(t))[0], /Prove this commit with `abide done`/);
   r.commit({ y: '1' }, 'y');
-  assert.match((await next(t))[0], /bring it in with abide update/);
+  assert.match((await next(t))[0], /bring it in with `abide update`/);
   r.git(['-C', t, 'merge', '-q', '--no-commit', r.trunk]);
   assert.match((await next(t))[0], /git merge --continue/);
 });
 
 test('with nothing to do a task is begun', async (s) => {
   const r = await s.repo();
-  assert.match((await s.abide(['status', '--json'])).json.hints[0], /Begin a task with abide start/);
+  assert.match((await s.abide(['status', '--json'])).json.hints[0], /Begin a task with `abide start`/);
   r.commitOn('left', { l: '1' }, 'left behind');
-  assert.match((await s.abide(['status', '--json'])).json.hints[0], /abide start --branch left/);
+  assert.match((await s.abide(['status', '--json'])).json.hints[0], /`abide start --branch left`/);
 });
 
 test('unlanded branches without a worktree are listed, merged ones are not', async (s) => {
