@@ -1,6 +1,8 @@
 #include "cli/command.h"
 
+#include "land/land.h"
 #include "store/logbook.h"
+#include "task/task.h"
 
 const char *call_surface(void)
 {
@@ -27,4 +29,10 @@ int call_begin(struct call *c, bool need, const char *branch, const struct oid *
 		return 0;
 	c->event = logbook_begin(c->project.store, &e);
 	return 0;
+}
+
+void call_recover(struct call *c)
+{
+	task_recover(&c->project, NULL);
+	land_recover(&c->project, NULL);
 }

@@ -101,8 +101,10 @@ static int run(struct call *c, struct result *res, struct err *err)
 		err_hint(err, "Use `abide done --cancel` alone.");
 		return -1;
 	}
-	if (project_need_trunk(&c->project, err) < 0 ||
-	        task_resolve(&c->project, word, &task, err) < 0)
+	if (project_need_trunk(&c->project, err) < 0)
+		return -1;
+	call_recover(c);
+	if (task_resolve(&c->project, word, &task, err) < 0)
 		return -1;
 	return opt_flag(c, "cancel") ? cancel(c, &task, res, err) : judge(c, &task, res, err);
 }
@@ -140,25 +142,6 @@ static const char *const verdicts[] = {
 #undef X
                 NULL,
 };
-static const char *const job_states[] = {
-#define X(name, text, over) text,
-        GATE_JOB_STATES(X)
-#undef X
-                NULL,
-};
-
-static const struct field job_fields[] = {
-        {"name", "string", true, "as in abide.yaml"},
-        {"state", "string", true, "what became of it", .only = job_states},
-        {"exit", "integer", false, "exit status; 128 and more: a signal"},
-        {"ms", "integer", false, "how long it ran"},
-        {"begun_at", "time", false, "when it began"},
-        {"log", "string", false, "file with its output (head and tail where it is long)"},
-        {"tail", "string", false, "last 40 lines of a job that did not pass"},
-        {"trouble", "string", false, "why it could not be started, or was lost"},
-        {0},
-};
-
 static const struct field candidate_fields[] = {
         {"branch", "string", true, "its branch"},
         {"id", "string", true, "its id"},
@@ -205,7 +188,7 @@ const struct command cmd_done = {
                         {"running", "boolean", false, "it goes on; there is no verdict yet"},
                         {"cancelled", "boolean", false, "--cancel: whether a run was ended"},
                         {"run", "integer", false, "number of the run"},
-                        {"jobs", "array", false, "the gate's jobs", .of = job_fields},
+                        {"jobs", "array", false, "the gate's jobs", .of = gate_job_fields},
                         {"gate_digest", "string", false, "names the gate as this commit has it"},
                         {"gate_changed", "boolean", false, "the trunk's gate is another one"},
                         {"ahead", "integer", false, "commits beyond the trunk"},

@@ -43,6 +43,7 @@ static int run(struct call *c, struct result *res, struct err *err)
 		if (call_begin(c, true, NULL, NULL, NULL, NULL, err) < 0 ||
 		        task_recover(&c->project, err) < 0)
 			return -1;
+		call_recover(c);
 	}
 	if (task_start(&c->project, &how, &s, err) < 0)
 		return -1;

@@ -141,6 +141,7 @@ static int run(struct call *c, struct result *res, struct err *err)
 	struct follow f = {.tell = tell, .ctx = &told, .bell = true};
 	int rc;
 
+	call_recover(c);
 	if (!opt_flag(c, "follow"))
 		return look(c, res, err);
 	rc = follow_run(c, &f, res, err);

@@ -121,6 +121,12 @@ const char *call_surface(void);
 int call_begin(struct call *c, bool need, const char *branch, const struct oid *head,
         const char *about, const char *gate_digest, struct err *err);
 
+/*
+ * Puts right what starts, removals and landings left whose process died. What
+ * cannot be done now is left to the next verb, silently.
+ */
+void call_recover(struct call *c);
+
 /* --- Text for people -------------------------------------------------------- */
 
 enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_GREEN, STYLE_RED, STYLE_YELLOW };

@@ -13,6 +13,7 @@
 	X(__gate)                                                                                  \
 	X(__generate)                                                                              \
 	X(__shepherd)                                                                              \
+	X(accept)                                                                                  \
 	X(await)                                                                                   \
 	X(completion)                                                                              \
 	X(config)                                                                                  \

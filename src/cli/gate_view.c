@@ -163,3 +163,24 @@ void gate_view_release(struct gate_view *p)
 	strv_release(&p->told);
 	free(p->line);
 }
+
+/* --- What data tells of jobs ----------------------------------------------------- */
+
+static const char *const job_states[] = {
+#define X(name, text, over) text,
+        GATE_JOB_STATES(X)
+#undef X
+                NULL,
+};
+
+const struct field gate_job_fields[] = {
+        {"name", "string", true, "as in abide.yaml"},
+        {"state", "string", true, "what became of it", .only = job_states},
+        {"exit", "integer", false, "exit status; 128 and more: a signal"},
+        {"ms", "integer", false, "how long it ran"},
+        {"begun_at", "time", false, "when it began"},
+        {"log", "string", false, "file with its output (head and tail where it is long)"},
+        {"tail", "string", false, "last 40 lines of a job that did not pass"},
+        {"trouble", "string", false, "why it could not be started, or was lost"},
+        {0},
+};

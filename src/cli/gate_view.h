@@ -20,4 +20,7 @@ void gate_view_note(void *ctx, const struct run *run, bool joined);
 /* The end of RUN; where it FAILED, the last lines of what failed. */
 void gate_view_end(struct gate_view *v, const struct run *run, bool failed);
 
+/* The keys of a job in `data`. */
+extern const struct field gate_job_fields[];
+
 #endif

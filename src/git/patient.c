@@ -43,8 +43,8 @@ static int start(uv_loop_t *loop, struct running *r, int out, struct err *err)
 	struct patient *p = r->p;
 	uv_stdio_container_t both = {UV_INHERIT_FD, {.fd = out}};
 	uv_stdio_container_t none = {UV_IGNORE, {.fd = -1}};
-	uv_stdio_container_t io[4] = {none, out < 0 ? none : both, out < 0 ? none : both,
-	        {UV_INHERIT_FD, {.fd = p->keep_fd}}};
+	uv_stdio_container_t io[4] = {none, out < 0 ? none : both,
+	        out < 0 || p->no_stderr ? none : both, {UV_INHERIT_FD, {.fd = p->keep_fd}}};
 	uv_process_options_t o = {
 	        .exit_cb = on_end,
 	        .file = p->argv[0],
@@ -75,6 +75,16 @@ static int start(uv_loop_t *loop, struct running *r, int out, struct err *err)
 	return 0;
 }
 
+static void hear(FILE *said, size_t cap, struct buf *ret)
+{
+	char room[8192];
+	size_t n;
+
+	rewind(said);
+	while (ret->len < cap && (n = fread(room, 1, sizeof(room), said)) > 0)
+		buf_add(ret, room, n < cap - ret->len ? n : cap - ret->len);
+}
+
 int patient_run(struct patient *p, struct err *err)
 {
 	struct running r = {.p = p, .begun = clock_mono_ms()};
@@ -91,9 +101,7 @@ int patient_run(struct patient *p, struct err *err)
 	uv_run(&loop, UV_RUN_DEFAULT);
 	uv_loop_close(&loop);
 	if (said) {
-		char room[SAID_CAP];
-		rewind(said);
-		buf_add(&p->said, room, fread(room, 1, sizeof(room), said));
+		hear(said, p->cap ? p->cap : SAID_CAP, &p->said);
 		fclose(said);
 	}
 	return rc;

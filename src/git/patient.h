@@ -11,7 +11,9 @@ struct patient {
 	const char *const *argv;
 	char *const *env;
 	const char *cwd;
-	int keep_fd; /* the child keeps this open as its descriptor 3; -1: none */
+	int keep_fd;    /* the child keeps this open as its descriptor 3; -1: none */
+	bool no_stderr; /* only stdout is heard */
+	size_t cap;     /* of what is heard; 0: 16 KiB */
 	/* Asked ten times a second with the time since the start: true lets go of
 	   the child, which runs on. Or NULL. */
 	bool (*let_go)(void *ctx, int64_t ms);
@@ -19,7 +21,7 @@ struct patient {
 
 	int status; /* exit status, or 128 + signal; -1 when it was let go */
 	pid_t pid;
-	struct buf said; /* the first 16 KiB of stdout and stderr */
+	struct buf said; /* stdout and stderr, as far as CAP */
 };
 void patient_release(struct patient *p);
 #define AUTOPATIENT CLEANUP(patient_release) struct patient
