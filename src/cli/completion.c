@@ -9,7 +9,7 @@ const char *const completion_shells[] = {"bash", "zsh", "fish", NULL};
 static const char bash[] =
         "# bash completion for abide\n"
         "_abide() {\n"
-        "\tlocal line=${COMP_LINE:0:COMP_POINT} rest i n=0 word kind= candidate typed\n"
+        "\tlocal line=${COMP_LINE:0:COMP_POINT} rest i n=0 word kind='' candidate typed\n"
         "\tlocal -a words=()\n"
         "\trest=$line\n"
         "\tfor ((i = 0; i <= COMP_CWORD; i++)); do\n"

@@ -131,6 +131,17 @@ static char *trimmed(const char *s, size_t len)
 	return xstrndup(s, len);
 }
 
+/* The command itself may hold a "#". */
+static const char *last_comment(const char *line, size_t len)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i + 3 <= len; i++)
+		if (memcmp(line + i, " # ", 3) == 0)
+			found = line + i;
+	return found;
+}
+
 bool help_next_example(const char **at, char **ret_command, char **ret_about)
 {
 	const char *line, *about;
@@ -141,7 +152,7 @@ bool help_next_example(const char **at, char **ret_command, char **ret_about)
 	if (!line || !*line)
 		return false;
 	len = strcspn(line, "\n");
-	about = memmem(line, len, " # ", 3);
+	about = last_comment(line, len);
 	*ret_command = trimmed(line, about ? (size_t)(about - line) : len);
 	*ret_about = about ? trimmed(about + 3, len - (size_t)(about + 3 - line)) : xstrdup("");
 	*at = line + len;

@@ -53,5 +53,5 @@ const char *suggest(const char *word, const struct strv *candidates)
 		if (!begun && strlen(word) >= 2 && text_starts(c, word))
 			begun = c;
 	}
-	return begun && best > 1 ? begun : found;
+	return begun ? begun : found;
 }
