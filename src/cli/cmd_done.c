@@ -24,17 +24,17 @@ static int cancel(struct call *c, const struct task *t, struct result *res, stru
 	put_task(t, result_data(res));
 	json_put_bool(res->data, "cancelled", rc == 0);
 	if (rc == 0) {
-		AUTOFREE char *again = call_text("done", NULL);
+		AUTOFREE char *again = gate_call(&c->project, t, "done", NULL);
 		result_hint(res, "Start over with %s when a verdict is wanted.", again);
 	}
 	return 0;
 }
 
-static void tell_running(const struct task *t, struct result *res)
+static void tell_running(const struct call *c, const struct task *t, struct result *res)
 {
 	const char *branch = git_branch_short(t->branch);
 	AUTOFREE char *wait = call_text("await", "green", branch, NULL);
-	AUTOFREE char *end = call_text("done", "cancel", NULL, NULL);
+	AUTOFREE char *end = gate_call(&c->project, t, "done", "cancel");
 
 	result_hint(res, "Wait for the verdict with %s.", wait);
 	result_hint(res, "End the gate with %s.", end);
@@ -82,9 +82,9 @@ static int judge(struct call *c, const struct task *t, struct result *res, struc
 	json_put_bool(res->data, "gate_changed", look.gate_changed);
 	json_put_int(res->data, "ahead", look.ahead);
 	if (out.running) {
-		tell_running(t, res);
+		tell_running(c, t, res);
 	} else {
-		AUTOFREE char *accept = call_text("accept", NULL);
+		AUTOFREE char *accept = gate_call(&c->project, t, "accept", NULL);
 		result_hint(res, "Land it with %s.", accept);
 	}
 	return 0;

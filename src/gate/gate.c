@@ -29,6 +29,18 @@ void gate_outcome_release(struct gate_outcome *o)
 	*o = (struct gate_outcome){0};
 }
 
+char *gate_call(const struct project *p, const struct task *t, const char *verb, const char *option)
+{
+	const char *branch = git_branch_short(t->branch);
+	bool inside = p->git.worktree && strcmp(p->git.git_dir, t->git_dir) == 0;
+
+	if (option && inside)
+		return call_text(verb, option, NULL, NULL);
+	if (option)
+		return call_text(verb, option, NULL, "=task", branch, NULL);
+	return inside ? call_text(verb, NULL) : call_text(verb, "=task", branch, NULL);
+}
+
 /* --- Before anything runs --------------------------------------------------- */
 
 enum { FILES_TOLD = 50 };
@@ -63,7 +75,7 @@ static int not_on_branch(
         const struct project *p, const struct task *t, const struct git_status *s, struct err *err)
 {
 	const char *doing = NULL;
-	AUTOFREE char *done = call_text("done", NULL);
+	AUTOFREE char *done = gate_call(p, t, "done", NULL);
 
 	git_parked(&p->git, t->git_dir, &doing, NULL, NULL);
 	err_set(err, ERR_NOT_ON_TASK, "%s does not stand on the tip of `%s`: %s%s.", t->worktree,

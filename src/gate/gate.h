@@ -97,6 +97,13 @@ int gate_cancel(struct project *p, const struct task *t, struct run *ret, struct
  */
 void gate_run_data(const struct run *run, json_t *data);
 
+/*
+ * The call of VERB on T as this caller would write it: it names the task unless
+ * the caller stands in it. OPTION (a flag) or NULL. To be freed.
+ */
+char *gate_call(
+        const struct project *p, const struct task *t, const char *verb, const char *option);
+
 /* X(name, text in the store and in answers, the job has ended) */
 #define GATE_JOB_STATES(X)                                                                         \
 	X(WAITING, "waiting", false) /* for what it needs, or for its place */                     \

@@ -267,7 +267,7 @@ static bool in_state(const json_t *job, enum gate_job_state state)
 
 static int red(const struct session *s, struct err *err)
 {
-	AUTOFREE char *done = call_text("done", NULL);
+	AUTOFREE char *done = gate_call(s->p, s->t, "done", NULL);
 	AUTOBUF what = {0};
 	const char *log = NULL;
 	json_t *job;
@@ -304,7 +304,7 @@ static int dirtied(const struct session *s, struct err *err)
 	const json_t *paths = json_object_get(s->out.run.detail, "dirtied");
 	const char *moved = json_text(s->out.run.detail, "reason");
 	int64_t total = json_int(s->out.run.detail, "dirtied_total", 0);
-	AUTOFREE char *done = call_text("done", NULL);
+	AUTOFREE char *done = gate_call(s->p, s->t, "done", NULL);
 	AUTOBUF by = {0};
 	AUTOBUF what = {0};
 	size_t i;
@@ -332,7 +332,7 @@ static int dirtied(const struct session *s, struct err *err)
 static int infrastructure(const struct session *s, struct err *err)
 {
 	const char *reason = json_text(s->out.run.detail, "reason");
-	AUTOFREE char *done = call_text("done", NULL);
+	AUTOFREE char *done = gate_call(s->p, s->t, "done", NULL);
 
 	err_set(err, ERR_GATE_INFRASTRUCTURE,
 	        "The gate of %.10s could not do its work, which is no verdict on the commit: %s",
@@ -343,7 +343,7 @@ static int infrastructure(const struct session *s, struct err *err)
 
 static int interrupted(const struct session *s, struct err *err)
 {
-	AUTOFREE char *done = call_text("done", NULL);
+	AUTOFREE char *done = gate_call(s->p, s->t, "done", NULL);
 
 	err_set(err, ERR_INTERRUPTED,
 	        "The runner of the gate of %.10s died before there was a verdict.",
@@ -356,7 +356,7 @@ static int interrupted(const struct session *s, struct err *err)
 static int cancelled(const struct session *s, struct err *err)
 {
 	const char *reason = json_text(s->out.run.detail, "reason");
-	AUTOFREE char *done = call_text("done", NULL);
+	AUTOFREE char *done = gate_call(s->p, s->t, "done", NULL);
 
 	err_set(err, ERR_CANCELLED, "The gate of %.10s was ended before there was a verdict: %s.",
 	        s->out.run.commit.hex, reason ? reason : "somebody ended it");
@@ -400,12 +400,12 @@ static int stopped(struct session *s, struct err *err)
 		if (s->out.run.state != RUN_RUNNING)
 			return judge(s, err);
 	}
-	cancel = call_text("done", "cancel", NULL, NULL);
+	cancel = gate_call(s->p, s->t, "done", "cancel");
 	err_set(err, ERR_CANCELLED,
 	        "This call was ended; the gate of %.10s goes on, since it is not this call's "
 	        "alone.",
 	        s->out.run.commit.hex);
-	err_hint(err, "End the gate itself with %s (in %s).", cancel, s->t->worktree);
+	err_hint(err, "End the gate itself with %s.", cancel);
 	return told(s, err);
 }
 
