@@ -129,7 +129,7 @@ const nasty = {
 for (const [what, script] of Object.entries(nasty)) {
   test(`a time-out ends ${what} before the verdict`, { grace: 200 }, async (s) => {
     const file = s.write('pids', '');
-    const { tree } = await task(s, { slow: { run: script.replaceAll('PIDS', file), timeout: '500ms' } });
+    const { tree } = await task(s, { slow: { run: script.replaceAll('PIDS', file), timeout: '2s' } });
     const e = await s.refused(['done'], 'gate_red', { cwd: tree });
     assert.deepEqual(states(e.data), { slow: 'timed_out' });
     assert.match(e.message, /`slow` ran out of time/);

@@ -255,7 +255,7 @@ test('kill -9 of a shepherd: no verdict, and its herd is ended', { grace: 200 },
 });
 
 test('a job that stops its shepherd is ended all the same', { grace: 200 }, async (s) => {
-  const { tree } = await task(s, { test: { run: 'kill -STOP $PPID; sleep 300', timeout: '300ms' } });
+  const { tree } = await task(s, { test: { run: 'kill -STOP $PPID; sleep 300', timeout: '2s' } });
   const e = await s.refused(['done'], 'gate_red', { cwd: tree });
   assert.equal(e.data.jobs[0].state, 'timed_out');
 });
