@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "base/env.h"
+#include "base/spawn.h"
 #include "base/fs.h"
 #include "base/stop.h"
 #include "base/text.h"
@@ -17,6 +20,8 @@ static const size_t DEFAULT_CAP = 64u << 20;
 struct pool {
 	struct child *v;
 	size_t n, next;
+	size_t running;
+	uv_signal_t ended; /* while any runs */
 	struct err *err;
 	int rc;
 };
@@ -25,7 +30,7 @@ struct pool {
 struct child {
 	struct proc *p;
 	struct pool *pool;
-	uv_process_t process;
+	pid_t pid; /* 0: not started, or ended */
 	uv_pipe_t in, out, err;
 	uv_timer_t timer;
 	uv_write_t write;
@@ -91,13 +96,11 @@ static void on_left_open(uv_timer_t *timer)
 	uv_close((uv_handle_t *)timer, NULL);
 }
 
-static void on_exit_cb(uv_process_t *process, int64_t status, int signal)
+static void child_ended(struct child *c, int status)
 {
-	struct child *c = process->data;
-
-	c->p->status = signal ? 128 + signal : (int)status;
+	c->p->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	c->exited = true;
-	uv_close((uv_handle_t *)process, NULL);
+	c->pid = 0;
 	uv_close((uv_handle_t *)&c->stop, NULL);
 	/* What it left behind may hold its stdin open and never read it. */
 	if (c->p->in && !uv_is_closing((uv_handle_t *)&c->in))
@@ -106,14 +109,31 @@ static void on_exit_cb(uv_process_t *process, int64_t status, int signal)
 		uv_timer_start(&c->timer, on_left_open, LEFT_OPEN_MS, 0);
 	else
 		uv_close((uv_handle_t *)&c->timer, NULL);
+	c->pool->running--;
 	start_next(c->pool);
+}
+
+/* One signal may stand for several ends. Only this pool's own children are asked for. */
+static void on_ended(uv_signal_t *signal, int signo)
+{
+	struct pool *pool = signal->data;
+	int status;
+
+	(void)signo;
+	for (size_t i = 0; i < pool->n; i++) {
+		struct child *c = &pool->v[i];
+		if (c->pid && waitpid(c->pid, &status, WNOHANG) == c->pid)
+			child_ended(c, status);
+	}
+	if (!pool->running && !uv_is_closing((uv_handle_t *)signal))
+		uv_close((uv_handle_t *)signal, NULL);
 }
 
 /* The group when it has one of its own, else the child alone. */
 static void signal_child(struct child *c, int signo)
 {
-	if (!c->p->apart || kill(-c->process.pid, signo) != 0)
-		uv_process_kill(&c->process, signo);
+	if (c->pid && (!c->p->apart || kill(-c->pid, signo) != 0))
+		kill(c->pid, signo);
 }
 
 /* Politely first; the child gets 300 ms to end by itself. */
@@ -207,45 +227,67 @@ static int cannot_start(const struct proc *p, int rc, struct err *err)
 	return -1;
 }
 
+/*
+ * A pipe to the child: the end of abide is PIPE, the child's end is *RET. Both
+ * are close-on-exec, so that no other child gets them.
+ */
+static int pipe_to_child(uv_pipe_t *pipe, bool child_reads, int *ret)
+{
+	int fd[2], mine = child_reads ? 1 : 0;
+	int rc =
+	        uv_pipe(fd, child_reads ? 0 : UV_NONBLOCK_PIPE, child_reads ? UV_NONBLOCK_PIPE : 0);
+
+	if (rc < 0)
+		return rc;
+	*ret = fd[1 - mine];
+	rc = uv_pipe_open(pipe, fd[mine]);
+	if (rc < 0)
+		close(fd[mine]);
+	return rc;
+}
+
+/* Pipes as P wants them, and the program. 0 or libuv's error. */
+static int start_program(struct child *c)
+{
+	struct proc *p = c->p;
+	struct spawn s = {
+	        .argv = p->argv,
+	        .env = p->env ? p->env : env_for_children(true),
+	        .cwd = p->cwd,
+	        .fd = {-1, p->out_to_stderr ? 2 : -1, p->out_to_stderr ? 2 : -1},
+	        .apart = p->apart,
+	};
+	int rc = 0;
+
+	if (p->in)
+		rc = pipe_to_child(&c->in, true, &s.fd[0]);
+	if (rc == 0 && !p->out_to_stderr)
+		rc = pipe_to_child(&c->out, false, &s.fd[1]);
+	if (rc == 0 && !p->out_to_stderr)
+		rc = pipe_to_child(&c->err, false, &s.fd[2]);
+	if (rc == 0)
+		rc = spawn_start(&s, &c->pid);
+	for (int i = 0; i < 3; i++)
+		if (s.fd[i] > 2)
+			close(s.fd[i]);
+	return rc;
+}
+
 static int start(uv_loop_t *loop, struct child *c, struct err *err)
 {
 	struct proc *p = c->p;
-	uv_stdio_container_t io[3] = {
-	        {.flags = UV_IGNORE}, {.flags = UV_IGNORE}, {.flags = UV_IGNORE}};
-	uv_process_options_t o = {
-	        .exit_cb = on_exit_cb,
-	        .file = p->argv[0],
-	        .args = (char **)p->argv,
-	        .env = (char **)(p->env ? p->env : env_for_children(true)),
-	        .cwd = p->cwd,
-	        .flags = p->apart ? UV_PROCESS_DETACHED : 0,
-	        .stdio_count = 3,
-	        .stdio = io,
-	};
 	int rc;
 
-	c->process.data = c->in.data = c->out.data = c->err.data = c->timer.data = c->write.data =
-	        c;
-	c->stop.data = c;
+	c->in.data = c->out.data = c->err.data = c->timer.data = c->stop.data = c->write.data = c;
 	uv_timer_init(loop, &c->timer);
 	uv_timer_init(loop, &c->stop);
-	if (p->in) {
+	if (p->in)
 		uv_pipe_init(loop, &c->in, 0);
-		io[0] = (uv_stdio_container_t){
-		        UV_CREATE_PIPE | UV_READABLE_PIPE, {(uv_stream_t *)&c->in}};
-	}
-	if (p->out_to_stderr) {
-		io[1] = (uv_stdio_container_t){UV_INHERIT_FD, {.fd = 2}};
-		io[2] = io[1];
-	} else {
+	if (!p->out_to_stderr) {
 		uv_pipe_init(loop, &c->out, 0);
 		uv_pipe_init(loop, &c->err, 0);
-		io[1] = (uv_stdio_container_t){
-		        UV_CREATE_PIPE | UV_WRITABLE_PIPE, {(uv_stream_t *)&c->out}};
-		io[2] = (uv_stdio_container_t){
-		        UV_CREATE_PIPE | UV_WRITABLE_PIPE, {(uv_stream_t *)&c->err}};
 	}
-	rc = uv_spawn(loop, &c->process, &o);
+	rc = start_program(c);
 	if (rc != 0) {
 		if (p->in)
 			uv_close((uv_handle_t *)&c->in, NULL);
@@ -255,10 +297,10 @@ static int start(uv_loop_t *loop, struct child *c, struct err *err)
 		}
 		uv_close((uv_handle_t *)&c->timer, NULL);
 		uv_close((uv_handle_t *)&c->stop, NULL);
-		uv_close((uv_handle_t *)&c->process, NULL);
 		return cannot_start(p, rc, err);
 	}
-	p->pid = c->process.pid;
+	c->pool->running++;
+	p->pid = c->pid;
 	if (!p->out_to_stderr) {
 		uv_read_start((uv_stream_t *)&c->out, on_room, on_out);
 		uv_read_start((uv_stream_t *)&c->err, on_room, on_err);
@@ -302,8 +344,13 @@ int proc_run_pool(struct proc *const *p, size_t n, size_t at_once, struct err *e
 		p[i]->pid = 0;
 		p[i]->timed_out = p[i]->stopped = false;
 	}
+	uv_signal_init(children_loop(), &pool.ended);
+	pool.ended.data = &pool;
+	uv_signal_start(&pool.ended, on_ended, SIGCHLD);
 	for (size_t i = 0; i < n && i < at_once; i++)
 		start_next(&pool);
+	if (!pool.running)
+		uv_close((uv_handle_t *)&pool.ended, NULL);
 	uv_run(children_loop(), UV_RUN_DEFAULT);
 	sigaction(SIGPIPE, &before, NULL);
 	for (size_t i = 0; i < n && pool.rc == 0; i++) {
