@@ -104,7 +104,8 @@ for (const path of markdown().filter((p) => blocks(read(p)).length > 0)) {
     for (const block of all) {
       const list = block.kind === 'sh' ? [{ command: block.text, output: [] }] : steps(block.text);
       for (const step of list) {
-        script.push(step.command, `printf '\\n@@ %s %s\\n' ${expected.length} $?`);
+        // The status stays as it was, for a command that shows it.
+        script.push(step.command, `s=$?; printf '\\n@@ %s %s\\n' ${expected.length} $s; (exit $s)`);
         expected.push({ ...step, kind: block.kind });
       }
     }
