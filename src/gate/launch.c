@@ -109,23 +109,20 @@ int launch_runner(
 	AUTOCLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	AUTOCLOSE int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	AUTOCLOSE int hear = -1;
-	AUTOCLOSE int say = -1;
 	int pair[2], trouble;
 
 	if (launch_pipe(pair, err) < 0)
 		return -1;
 	hear = pair[0];
-	say = pair[1];
 	{
 		const int fds[] = {null, out < 0 ? null : out, out < 0 ? null : out,
-		        owner < 0 ? null : owner, alive, say};
+		        owner < 0 ? null : owner, alive, pair[1]};
 		_Static_assert(NELEMS(fds) == TROUBLE_FD + 1, "one number each");
-		trouble = null < 0 || fork_twice(argv, env_for_children(false), fds, say) < 0
+		trouble = null < 0 || fork_twice(argv, env_for_children(false), fds, pair[1]) < 0
 		        ? errno
 		        : 0;
 	}
-	close(say);
-	say = -1;
+	close(pair[1]); /* so that its end is seen */
 	if (!trouble)
 		trouble = read_trouble(hear);
 	if (!trouble)

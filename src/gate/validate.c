@@ -245,16 +245,17 @@ static int watch(struct session *s, enum watched *ret, struct err *err)
 /* The run's facts become those of the error. */
 static int told(const struct session *s, struct err *err)
 {
-	AUTOJSON json_t *data = json_object();
-	const char *key;
-	json_t *value;
+	json_t *data;
 
+	if (!err)
+		return -1;
+	if (!err->data)
+		err->data = json_object();
+	data = err->data;
 	gate_run_data(&s->out.run, data);
 	json_put_bool(data, "gate_ran", true);
 	json_put_bool(data, "joined", s->out.joined);
 	json_put_bool(data, "gate_changed", s->look->gate_changed);
-	json_object_foreach (data, key, value)
-		err_data(err, key, json_incref(value));
 	return -1;
 }
 
