@@ -19,6 +19,7 @@
 	X(config)                                                                                  \
 	X(doctor)                                                                                  \
 	X(done)                                                                                    \
+	X(drop)                                                                                    \
 	X(help)                                                                                    \
 	X(init)                                                                                    \
 	X(log)                                                                                     \

@@ -105,36 +105,38 @@ failed:
 	return -1;
 }
 
-/* One file. RET_WHY: why it was passed over; NULL when it was copied. */
-static int copy_one(const char *from_dir, const char *worktree, const char *name, bool ignored,
-        const char **ret_why, struct err *err)
+/* Why the file may not be read or written, "" when it is not there, NULL when it may. */
+static const char *check_paths(const char *from_dir, const char *worktree, const char *name)
 {
 	AUTOFREE char *from = path_join(from_dir, name);
 	AUTOFREE char *to = path_join(worktree, name);
 	AUTOFREE char *real = realpath(from, NULL);
 	AUTOFREE char *parent = path_dir(to);
-	AUTOFREE char *real_parent = NULL;
+	AUTOFREE char *real_parent = path_real(parent);
+	const char *bad = bad_name(name);
 
-	*ret_why = NULL;
-	if (!real) {
-		/* Not there: it may be for some people only, and nobody has to be told. */
-		*ret_why = fs_exists(from) ? "is a link that leads nowhere" : "";
-		return 0;
-	}
-	if (!path_inside(real, from_dir)) {
-		*ret_why = "leaves the repository through a link";
-		return 0;
-	}
-	if (!ignored) {
-		*ret_why = "is not ignored by git";
-		return 0;
-	}
-	real_parent = path_real(parent);
-	if (!path_inside(real_parent, worktree)) {
-		*ret_why = "would leave the worktree through a link";
-		return 0;
-	}
-	if (fs_mkdirs(real_parent, 0777, err) < 0)
+	if (bad)
+		return bad;
+	/* Not there: it may be for some people only, and nobody has to be told. */
+	if (!real)
+		return fs_exists(from) ? "is a link that leads nowhere" : "";
+	if (!path_inside(real, from_dir))
+		return "leaves the repository through a link";
+	/* git, too, takes no name that goes through a link. */
+	if (strcmp(real_parent, parent) != 0)
+		return "would be written through a link in the worktree";
+	return NULL;
+}
+
+static int copy_one(const char *from_dir, const char *worktree, const char *name,
+        const char **ret_why, struct err *err)
+{
+	AUTOFREE char *from = path_join(from_dir, name);
+	AUTOFREE char *real = path_real(from);
+	AUTOFREE char *to = path_join(worktree, name);
+	AUTOFREE char *parent = path_dir(to);
+
+	if (fs_mkdirs(parent, 0777, err) < 0)
 		return -1;
 	return write_copy(real, to, ret_why, err);
 }
@@ -148,10 +150,10 @@ int own_copy(const struct project *p, struct git_at at, const char *from_dir,
 	AUTOSTRV digests = {0};
 
 	for (size_t i = 0; i < names->n; i++) {
-		const char *bad = bad_name(names->v[i]);
-		if (bad)
-			strv_printf(warnings, "`%s` was not copied: it %s.", names->v[i], bad);
-		else
+		const char *why = check_paths(from_dir, at.worktree, names->v[i]);
+		if (why && *why)
+			strv_printf(warnings, "`%s` was not copied: it %s.", names->v[i], why);
+		else if (!why)
 			strv_push(&wanted, names->v[i]);
 	}
 	if (!wanted.n)
@@ -160,13 +162,13 @@ int own_copy(const struct project *p, struct git_at at, const char *from_dir,
 		return -1;
 	for (size_t i = 0; i < wanted.n; i++) {
 		const char *name = wanted.v[i];
-		const char *why;
-		if (copy_one(from_dir, at.worktree, name, strv_has(&ignored, name), &why, err) < 0)
+		const char *why = strv_has(&ignored, name) ? NULL : "is not ignored by git";
+		if (!why && copy_one(from_dir, at.worktree, name, &why, err) < 0)
 			return -1;
-		if (!why)
-			strv_push(&done, name);
-		else if (*why)
+		if (why)
 			strv_printf(warnings, "`%s` was not copied: it %s.", name, why);
+		else
+			strv_push(&done, name);
 	}
 	if (done.n && own_digests(p, at.worktree, &done, &digests, err) < 0)
 		return -1;

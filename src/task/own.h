@@ -26,6 +26,9 @@ int own_lock(const struct project *p, int *ret_fd, struct err *err);
 bool own_points_back(const struct task *t);
 /* "pid name" of the processes inside DIR, but for this one. */
 void own_inside(const char *dir, struct strv *ret);
+/* As own_inside, but a git that is alone there (somebody's status, say) gets half a second to end.
+ */
+void own_settled_inside(const char *dir, struct strv *ret);
 /* Whether a git process works in DIR: one that outlived the abide that ran it. */
 bool own_git_inside(const char *dir);
 /* Removes the folder that holds worktrees when it is empty. Under the lock. */

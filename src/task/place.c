@@ -9,7 +9,7 @@
 
 #include "task/own.h"
 
-enum { INSIDE_MAX = 64 };
+enum { INSIDE_MAX = 64, SETTLE_LOOKS = 25 };
 
 int own_lock(const struct project *p, int *ret_fd, struct err *err)
 {
@@ -33,6 +33,28 @@ void own_inside(const char *dir, struct strv *ret)
 	for (size_t i = 0; i < all.n; i++)
 		if (strtol(all.v[i], NULL, 10) != (long)getpid())
 			strv_push(ret, all.v[i]);
+}
+
+static bool only_git(const struct strv *inside)
+{
+	for (size_t i = 0; i < inside->n; i++)
+		if (!text_ends(inside->v[i], " git"))
+			return false;
+	return inside->n > 0;
+}
+
+void own_settled_inside(const char *dir, struct strv *ret)
+{
+	for (int look = 0;; look++) {
+		AUTOSTRV now = {0};
+
+		own_inside(dir, &now);
+		if (look == SETTLE_LOOKS || stop_signal || !only_git(&now)) {
+			strv_extend(ret, &now);
+			return;
+		}
+		random_pause_us(15000, 25000);
+	}
 }
 
 bool own_git_inside(const char *dir)

@@ -4,10 +4,15 @@
  * half-way state can be told from the others:
  *
  *   folder at its place, nothing pulled away    begun: go on, or give up
- *   pulled away, stage ""                       judge it, then unregister
+ *   pulled away, no stage                       judge it
+ *   stage "judged"                              from here on only forward
  *   stage "gone"                                branch and registration are gone
+ *
+ * From the first step on the worktree is locked with a reason of our own, so
+ * that no `git worktree prune` forgets a folder that is only away.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,19 +54,60 @@ static bool same_folder(const struct task_record *r)
 	        (int64_t)st.st_dev == json_int(r->detail, "device", -1);
 }
 
+/* --- The lock of its own --------------------------------------------------------- */
+
+static const char lock_reason[] = "abide: removing";
+
+static bool locked_by_us(const char *file)
+{
+	AUTOBUF b = {0};
+
+	return fs_read(file, 4096, &b, NULL) == 0 && text_starts(buf_str(&b), lock_reason);
+}
+
+/* False: somebody else has locked it. */
+static bool lock_worktree(const struct task_record *r)
+{
+	AUTOFREE char *file = path_join(r->git_dir, "locked");
+	AUTOCLOSE int fd = -1;
+
+	if (!fs_is_dir(r->git_dir) || locked_by_us(file))
+		return true;
+	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return errno != EEXIST;
+	/* Whatever it says, it is a lock. */
+	return write(fd, lock_reason, sizeof(lock_reason) - 1) > 0;
+}
+
+static void unlock_worktree(const struct task_record *r)
+{
+	AUTOFREE char *file = path_join(r->git_dir, "locked");
+
+	if (locked_by_us(file))
+		unlink(file);
+}
+
+static int put_back(const struct task_record *r, struct err *err)
+{
+	const char *pulled = pulled_place(r);
+
+	if (rename(pulled, r->worktree) == 0)
+		return 0;
+	err_set(err, ERR_WRITE_DENIED, "%s could not be put back to %s: %s.", pulled, r->worktree,
+	        strerror(errno));
+	err_hint(err, "Move it back by hand: `mv %s %s`.", pulled, r->worktree);
+	return -1;
+}
+
 /* The removal is given up: the task lives on as it was. */
 static int give_up(struct project *p, struct task_record *r, struct task_removed *ret, char *why,
         struct err *err)
 {
-	const char *pulled = pulled_place(r);
-
 	mem_set(&ret->stays, why);
-	if (fs_exists(pulled) && !fs_exists(r->worktree) && rename(pulled, r->worktree) != 0) {
-		err_set(err, ERR_WRITE_DENIED, "%s could not be put back to %s: %s.", pulled,
-		        r->worktree, strerror(errno));
-		err_hint(err, "Move it back by hand: `mv %s %s`.", pulled, r->worktree);
+	if (fs_exists(pulled_place(r)) && !fs_exists(r->worktree) && put_back(r, err) < 0)
 		return -1;
-	}
+	unlock_worktree(r);
 	if (r->made_at == 0)
 		return task_record_remove(p->store, r, err);
 	r->step = TASK_LIVE;
@@ -71,25 +117,15 @@ static int give_up(struct project *p, struct task_record *r, struct task_removed
 
 /* --- What may not be lost ----------------------------------------------------- */
 
-/*
- * Why the task may not go, or NULL. PULLED is where its folder is now, "" when
- * it was not there to begin with; RET gets what it holds.
- */
-static int judge(const struct task_record *r, const char *pulled, struct git_leftovers *ret,
+/* Why the task may not go, or NULL. AT_PATH is where its folder is; RET gets what it holds. */
+static int judge(const struct task_record *r, const char *at_path, struct git_leftovers *ret,
         char **ret_why, struct err *err)
 {
-	AUTOFREE char *locked = path_join(r->git_dir, "locked");
 	AUTOSTRV modules = {0};
 	const struct strv *held;
 
 	*ret_why = NULL;
-	if (fs_exists(locked)) {
-		*ret_why = xasprintf("%s was locked meanwhile.", r->worktree);
-		return 0;
-	}
-	if (!*pulled || json_flag(r->detail, "discard"))
-		return 0;
-	if (git_leftovers(git_at_recorded(r->git_dir, pulled), ret, err) < 0)
+	if (git_leftovers(git_at_recorded(r->git_dir, at_path), ret, err) < 0)
 		return -1;
 	held = ret->tracked.n ? &ret->tracked : &ret->untracked;
 	if (held->n) {
@@ -196,26 +232,55 @@ static void tidy(struct project *p, const struct task_record *r)
 		own_tidy_parent(r->worktree);
 }
 
-/* Up to the point from which there is only forward. RET_WHY: given up, and why. */
-static int approach(struct project *p, struct task_record *r, struct task_removed *ret,
-        char **ret_why, struct err *err)
+/* Judges what lies at AT_PATH and takes what is to be kept out of it. */
+static int clear_out(struct project *p, struct task_record *r, const char *at_path,
+        struct task_removed *ret, char **ret_why, struct err *err)
 {
-	const char *pulled = pulled_place(r);
 	AUTOLEFTOVERS l = {0};
 
 	*ret_why = NULL;
+	if (json_flag(r->detail, "discard") || !fs_exists(at_path))
+		return 0;
+	if (judge(r, at_path, &l, ret_why, err) < 0)
+		return -1;
+	return *ret_why ? 0 : own_keep_files(p, r, at_path, &l.ignored, ret, ret_why, err);
+}
+
+/* Submodules are found by the worktree's own place: with some, it is judged before it goes. */
+static int judge_and_pull(struct project *p, struct task_record *r, struct task_removed *ret,
+        char **ret_why, struct err *err)
+{
+	AUTOFREE char *modules = path_join(r->git_dir, "modules");
+	const char *pulled = pulled_place(r);
+	bool in_place = fs_is_dir(modules);
+
+	if (in_place && fs_exists(pulled) && !fs_exists(r->worktree) && put_back(r, err) < 0)
+		return -1;
 	if (!fs_exists(pulled) && same_folder(r)) {
+		if (in_place && (clear_out(p, r, r->worktree, ret, ret_why, err) < 0 || *ret_why))
+			return *ret_why ? 0 : -1;
 		if (pull_away(r, err) < 0)
 			return -1;
 		seam_point("remove:pulled");
 	}
-	if (!fs_exists(pulled))
-		pulled = "";
-	if (judge(r, pulled, &l, ret_why, err) < 0)
-		return -1;
-	if (!*pulled || *ret_why || json_flag(r->detail, "discard"))
+	return in_place ? 0 : clear_out(p, r, pulled, ret, ret_why, err);
+}
+
+/* Up to the point from which there is only forward. RET_WHY: given up, and why. */
+static int approach(struct project *p, struct task_record *r, struct task_removed *ret,
+        char **ret_why, struct err *err)
+{
+	*ret_why = NULL;
+	if (!lock_worktree(r)) {
+		*ret_why = xasprintf("%s was locked meanwhile.", r->worktree);
 		return 0;
-	return own_keep_files(p, r, pulled, &l.ignored, ret, ret_why, err);
+	}
+	if (judge_and_pull(p, r, ret, ret_why, err) < 0)
+		return -1;
+	if (*ret_why)
+		return 0;
+	json_put(r->detail, "stage", json_string("judged"));
+	return task_record_update(p->store, r, false, err);
 }
 
 int own_finish_removal(
@@ -226,7 +291,7 @@ int own_finish_removal(
 	char *why = NULL;
 
 	if (!at_stage(r, "gone")) {
-		if (approach(p, r, ret, &why, &why_not) < 0) {
+		if (!at_stage(r, "judged") && approach(p, r, ret, &why, &why_not) < 0) {
 			give_up(p, r, ret, NULL, NULL);
 			return err_move(err, &why_not);
 		}
@@ -341,7 +406,7 @@ int task_remove(struct project *p, const struct task *t, const struct task_remov
 		return -1;
 	}
 	if (!how->discard) {
-		own_inside(t->worktree, &done.inside);
+		own_settled_inside(t->worktree, &done.inside);
 		if (done.inside.n)
 			rc = leave(p, &r, how, &done, err);
 	}

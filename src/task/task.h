@@ -122,6 +122,29 @@ void task_removed_release(struct task_removed *r);
  */
 int task_remove(struct project *p, const struct task *t, const struct task_removal *how,
         struct task_removed *ret, struct err *err);
+/* What would go with a task. */
+struct task_losses {
+	struct strv tracked, untracked; /* paths */
+	struct strv commits;            /* "<oid> <subject>", on no other branch, remote or tag */
+	struct strv submodules;         /* with commits that no remote of theirs has */
+	const char *parked;             /* what the worktree is in the middle of, or NULL */
+	struct strv inside;             /* "pid name" of processes that stand there */
+};
+void task_losses_release(struct task_losses *l);
+#define AUTOLOSSES CLEANUP(task_losses_release) struct task_losses
+bool task_losses_any(const struct task_losses *l);
+/*
+ * The linked worktree that WORD names: a task, or one whose HEAD is detached
+ * (branch ""). UNAUTHORIZED when the caller stands in another worktree than the
+ * main checkout.
+ */
+int task_drop_find(struct project *p, const char *word, struct task *ret, struct err *err);
+/*
+ * Removes T. WOULD_LOSE, with RET_LOSSES filled, unless FORCE; WORKTREE_LOCKED,
+ * WORKTREE_TAMPERED always; BUSY while somebody stands inside, unless FORCE.
+ */
+int task_drop(struct project *p, const struct task *t, bool force, struct task_losses *ret_losses,
+        struct task_removed *ret, struct err *err);
 /*
  * Puts right what was left half done by a process that died: a start is undone,
  * a removal finished, an update's merge aborted, a landed task that nobody
