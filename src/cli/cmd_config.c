@@ -170,11 +170,9 @@ static void check_file(
 	put_check(list, "file", NULL, path, rc, &config, &wrong, res, err);
 }
 
-/* FILE as the caller means it: relative to the folder of -C. To be freed. */
-static char *named_file(const struct call *c)
+/* WORD as the caller means it: relative to the folder of -C. To be freed. */
+static char *named_file(const struct call *c, const char *word)
 {
-	const char *word = c->words.v[0];
-
 	return c->dir && *word != '/' ? path_join(c->dir, word) : xstrdup(word);
 }
 
@@ -185,10 +183,11 @@ static int check(struct call *c, struct result *res, struct err *err)
 	json_t *list = json_array();
 
 	json_put(result_data(res), "checks", list);
-	if (c->words.n) {
-		AUTOFREE char *path = named_file(c);
+	for (size_t i = 0; i < c->words.n; i++) {
+		AUTOFREE char *path = named_file(c, c->words.v[i]);
 		check_file(path, true, list, res, err);
-	} else {
+	}
+	if (!c->words.n) {
 		if (config_view_head(p, &v, err) < 0)
 			return -1;
 		check_commit(c, "trunk", &p->trunk_tip, list, res, err);
@@ -319,8 +318,9 @@ static void render(struct call *c, const struct result *res, struct buf *out)
 		return;
 	}
 	render_keys(c, res->data, out);
-	json_array_foreach (json_object_get(res->data, "experiments"), i, o)
+	json_array_foreach (json_object_get(res->data, "experiments"), i, o) {
 		row(c, out, json_text(o, "variable"), json_text(o, "does"), "environment");
+	}
 	buf_puts(out, "\nWorktrees go to ");
 	out_text(c, out, STYLE_PLAIN, json_text(res->data, "worktrees_dir"));
 	buf_puts(out, "\n");
@@ -401,7 +401,7 @@ static const struct field check_fields[] = {
 const struct command cmd_config = {
         .name = "config",
         .summary = "show every effective value and where it comes from, or check the file",
-        .usage = "config\nconfig --check [FILE]",
+        .usage = "config\nconfig --check [FILE…]",
         .details =
                 "Policy keys are read from the trunk's tip, so that no task can change its own "
                 "rules; work keys (gate, setup, copy) from the commit at hand. What the checkout's "
@@ -439,7 +439,7 @@ const struct command cmd_config = {
                 },
         .word = "FILE",
         .complete = COMPLETE_FILE,
-        .max_words = 1,
+        .max_words = 256,
         .run = run,
         .render = render,
 };

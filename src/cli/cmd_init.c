@@ -186,8 +186,13 @@ static void put_answer(const struct init *w, const char *trunk, json_t *data)
 	const struct proposal *p = &w->proposal;
 	json_t *jobs = json_array();
 
-	for (size_t i = 0; i < p->jobs_n; i++)
-		json_array_append_new(jobs, json_string(p->jobs[i].name));
+	for (size_t i = 0; i < p->jobs_n; i++) {
+		json_t *job = json_object();
+		json_put_text(job, "name", p->jobs[i].name);
+		json_put_text(job, "run", p->jobs[i].run);
+		json_put_text(job, "needs", p->jobs[i].needs);
+		json_array_append_new(jobs, job);
+	}
 	json_put_text(data, "path", w->path);
 	json_put_text(data, "text", w->text);
 	json_put_text(data, "trunk", trunk);
@@ -303,6 +308,13 @@ static void render(struct call *c, const struct result *res, struct buf *out)
 	buf_putc(out, '\n');
 }
 
+static const struct field job_fields[] = {
+        {"name", "string", true, "the job's name"},
+        {"run", "string", true, "its command, for the shell"},
+        {"needs", "string", false, "the job that has to pass before"},
+        {0},
+};
+
 const struct command cmd_init = {
         .name = "init",
         .summary = "look at the project, propose and write abide.yaml",
@@ -327,7 +339,7 @@ const struct command cmd_init = {
                         {"text", "string", false, "its text"},
                         {"trunk", "string", false, "the trunk that it names"},
                         {"found", "array", false, "the files that told something, and what"},
-                        {"jobs", "array", false, "names of the proposed jobs"},
+                        {"jobs", "array", false, "the proposed jobs", .of = job_fields},
                         {"setup", "array", false, "the proposed setup commands"},
                         {"copy", "array", false, "the files to be copied"},
                         {"written", "boolean", false, "whether the file was written"},

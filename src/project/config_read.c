@@ -196,8 +196,9 @@ static void take_list(struct strv *ret, char **v, unsigned n)
 
 static void take_job(struct gate_job *ret, struct config_file_job *from)
 {
-	*ret = (struct gate_job){
-	        .name = STEAL(from->name), .run = STEAL(from->run), .timeout_ms = JOB_TIMEOUT_MS};
+	*ret = (struct gate_job){.timeout_ms = JOB_TIMEOUT_MS};
+	take_text(&ret->name, &from->name);
+	take_text(&ret->run, &from->run);
 	if (from->timeout && !text_duration(from->timeout, &ret->timeout_ms))
 		ret->timeout_ms = 0;
 	take_list(&ret->needs, from->needs, from->needs_n);

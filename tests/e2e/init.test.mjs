@@ -1,15 +1,15 @@
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { test, eachZoo, assert, fileTreeDigest } from './lib/index.mjs';
 
-const jobs = (d) => d.jobs.join(' ');
+const jobs = (d) => d.jobs.map((j) => j.name).join(' ');
+const runs = (d) => d.jobs.map((j) => j.run);
 const at = (s) => s.path('repo/abide.yaml');
 
-/** The proposal for a folder with these files, checked by abide's own reader. */
-async function proposed(s, files, name) {
-  const r = await s.repo({ name, files });
-  const d = await s.ok(['init'], { cwd: r.dir });
-  r.commit({ 'abide.yaml': readFileSync(d.path, 'utf8') });
-  return { ...d, config: (await s.ok(['config'], { cwd: r.dir })).config };
+/** The proposal for a folder with these files. Each is read by abide's own reader before it is told. */
+async function proposed(s, files) {
+  for (const name of readdirSync(s.path('repo'))) if (name !== '.git') rmSync(s.path('repo', name), { recursive: true });
+  for (const [name, text] of Object.entries(files)) s.write(`repo/${name}`, text);
+  return s.ok(['init', '--dry-run']);
 }
 
 test('what is proposed is written, is right, and says the next step', async (s) => {
@@ -167,45 +167,44 @@ test('nothing that is known: no gate, and that is said', async (s) => {
 });
 
 test('make: check before test, lint beside it; assignments and recipes are no targets', async (s) => {
+  await s.repo();
   const make = 'test := x\n.PHONY: check\nall lint: x\n\tcheck: no\ncheck test: all\n\ttrue\n# build: no\n';
   const d = await proposed(s, { Makefile: make, 'package.json': '{"scripts":{"test":"x"}}' });
-  assert.equal(jobs(d), 'lint check');
-  assert.deepEqual(d.config.gate.map((j) => j.run), ['make lint', 'make check']);
-  const other = await proposed(s, { Makefile: 'test := x\n\tcheck: y\ncheck ::= z\n' }, 'other');
-  assert.equal(jobs(other), '');
+  assert.deepEqual(runs(d), ['make lint', 'make check']);
+  assert.deepEqual(runs(await proposed(s, { Makefile: 'test := x\n\tcheck: y\ncheck ::= z\n' })), []);
+  assert.deepEqual(runs(await proposed(s, { justfile: 'test *ARGS:\n  x\n' })), ['just test']);
 });
 
 test('package.json: scripts, and the installer by its lock file', async (s) => {
-  const files = { 'package.json': JSON.stringify({ scripts: { test: 'x', lint: 'y', build: 'z', start: 'w' }, dependencies: { a: '1' } }), '.gitignore': 'node_modules\n' };
-  for (const [lock, setup, run] of [['package-lock.json', 'npm ci', 'npm run test'],
-    ['pnpm-lock.yaml', 'pnpm install --frozen-lockfile', 'pnpm run test'], ['yarn.lock', 'yarn install --frozen-lockfile', 'yarn run test'],
-    ['bun.lock', 'bun install --frozen-lockfile', 'bun run test'], ['x', 'npm install', 'npm run test']]) {
-    const d = await proposed(s, { ...files, [lock]: '' }, `repo-${lock}`);
+  await s.repo();
+  const files = { 'package.json': JSON.stringify({ scripts: { test: 'x', lint: 'y', build: 'z', start: 'w' }, dependencies: { a: '1' } }) };
+  for (const [lock, setup, tool] of [['package-lock.json', 'npm ci', 'npm'], ['pnpm-lock.yaml', 'pnpm install --frozen-lockfile', 'pnpm'],
+    ['yarn.lock', 'yarn install --frozen-lockfile', 'yarn'], ['bun.lock', 'bun install --frozen-lockfile', 'bun'], ['x', 'npm install', 'npm']]) {
+    const d = await proposed(s, { ...files, [lock]: '' });
     assert.equal(jobs(d), 'lint build test');
     assert.deepEqual(d.setup, [setup]);
-    assert.equal(d.config.gate[2].run, run);
+    assert.equal(runs(d)[2], `${tool} run test`);
   }
-  const none = await proposed(s, { 'package.json': '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}' }, 'none');
+  const none = await proposed(s, { 'package.json': '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}' });
   assert.equal(jobs(none), '');
   assert.deepEqual(none.setup, []);
-  for (const [i, bad] of ['[]', '{', '{"scripts":[]}', '{"scripts":{"test":1}}', ''].entries()) {
-    assert.equal(jobs(await proposed(s, { 'package.json': bad }, `bad-${i}`)), '');
+  for (const bad of ['[]', '{', '{"scripts":[]}', '{"scripts":{"test":1}}', '']) {
+    assert.equal(jobs(await proposed(s, { 'package.json': bad })), '');
   }
 });
 
 test('other tools by their files', async (s) => {
-  const cases = {
-    'meson.build': 'build test', 'CMakeLists.txt': 'build test', 'Cargo.toml': 'test', 'go.mod': 'vet test', 'tox.ini': 'test',
-    'gradlew': 'check', 'pom.xml': 'verify', 'mix.exs': 'test', 'conftest.py': '',
-  };
-  for (const [file, want] of Object.entries(cases)) assert.equal(jobs(await proposed(s, { [file]: '\n' }, `repo-${file}`)), want, file);
-  const python = await proposed(s, { 'pyproject.toml': '[tool.pytest.ini_options]\n', 'uv.lock': '' }, 'python');
-  assert.deepEqual(python.config.gate.map((j) => j.run), ['uv run pytest']);
-  const both = await proposed(s, { 'go.mod': '\n', 'Cargo.toml': '\n' }, 'both');
-  assert.equal(jobs(both), 'test vet test-go');
-  const cmake = await proposed(s, { 'CMakeLists.txt': '\n' }, 'cmake');
-  assert.deepEqual(cmake.config.gate[1].needs, ['build']);
-  assert.equal(cmake.config.gate[0].run, 'cmake -S . -B build\ncmake --build build\n');
+  await s.repo();
+  const d = await proposed(s, { 'go.mod': '', 'Cargo.toml': '', 'CMakeLists.txt': '', 'mix.exs': '', gradlew: '', mvnw: '', 'pom.xml': '' });
+  assert.deepEqual(d.jobs.map((j) => j.name), ['build', 'test', 'test-cargo', 'vet', 'test-go', 'check', 'verify', 'test-mix']);
+  assert.deepEqual(d.jobs[1].needs, 'build');
+  assert.equal(d.jobs[0].run, 'cmake -S . -B build\ncmake --build build');
+  assert.deepEqual(d.setup, ['mix deps.get']);
+  assert.deepEqual(runs(await proposed(s, { 'meson.build': '' }))[1], 'meson test -C build --print-errorlogs');
+  assert.deepEqual(runs(await proposed(s, { 'tox.ini': '' })), ['tox']);
+  assert.deepEqual(runs(await proposed(s, { 'conftest.py': '' })), []);
+  const python = await proposed(s, { 'pyproject.toml': '[tool.pytest.ini_options]\n', 'uv.lock': '' });
+  assert.deepEqual([runs(python), python.setup], [['uv run pytest'], ['uv sync --frozen']]);
 });
 
 test('folders that the commands make and git does not ignore are told', async (s) => {
@@ -224,19 +223,6 @@ test('settings that git ignores are copied; what is tracked, a folder or elsewhe
   s.git(['add', '-A'], { cwd: s.path('repo') });
   s.git(['commit', '-qm', 'x'], { cwd: s.path('repo') });
   assert.deepEqual((await s.ok(['config'])).config.copy, d.copy);
-});
-
-test('a trunk with an odd name is written so that it is read back', async (s) => {
-  for (const [i, name] of ['true', '1.0', "it's-$x", 'caf\u00e9', 'null', 'a,b', '#x', '&x', '@home', '%x', '"q"', '!x', '{a}', 'a#b'].entries()) {
-    const r = await s.repo({ name: `repo-${i}` });
-    r.branch(name);
-    r.git(['config', 'abide.trunk', name]);
-    r.git(['symbolic-ref', 'HEAD', `refs/heads/${name}`]);
-    const d = await s.ok(['init', '--commit'], { cwd: r.dir });
-    assert.equal(d.trunk, name);
-    r.git(['config', '--unset', 'abide.trunk']);
-    assert.equal((await s.ok(['config'], { cwd: r.dir, env: { ABIDE_TRUNK: name } })).config.trunk, name);
-  }
 });
 
 test('killed before the commit, the file is there and nothing else', async (s) => {

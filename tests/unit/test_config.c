@@ -2,6 +2,7 @@
 
 #include "project/config.h"
 #include "project/config_keys.h"
+#include "project/propose.h"
 
 static int parse(const char *text, struct config *ret, struct err *err)
 {
@@ -469,6 +470,38 @@ static void the_tables_defaults_are_those_that_hold(void **state)
 	assert_int_equal(job.gate[0].timeout_ms, ms);
 }
 
+/* Whatever a proposal holds, the file that is written says just that. */
+static void a_proposal_is_read_back_as_it_was(void **state)
+{
+	static const char *const words[] = {"true", "1.0", "it's-$x", "caf\xc3\xa9", "null", "a,b",
+	        "#x", "&x", "@home", "%x", "\"q\"", "!x", "{a}", "a#b", "a: b", "- a", "a #b", "|",
+	        "> x", "`id`", "a\tb", "\x1b[2J", "x ", "[ -d a ] || b", "\\", "on", "~", ".5",
+	        "-1", "0x1", "a \\ b 'c' \"d\"", "? a", "a:", "a\rb"};
+	struct proposed_job job = {.name = (char *)"j"};
+
+	(void)state;
+	for (size_t i = 0; i < NELEMS(words); i++) {
+		struct proposal p = {.jobs = &job, .jobs_n = 1};
+		AUTOCONFIG c = {0};
+		AUTOERR err = {0};
+		AUTOFREE char *text = NULL;
+		job.run = (char *)words[i];
+		strv_push(&p.setup, words[i]);
+		strv_push(&p.copy, words[i]);
+		text = proposal_yaml(&p, i % 2 ? "main" : "it's");
+		if (config_key_find("copy[]")->ok(words[i]) && parse(text, &c, &err) < 0)
+			fail_msg("%s: %s", words[i], err.message);
+		if (c.gate_n) {
+			assert_string_equal(c.gate[0].run, words[i]);
+			assert_string_equal(c.setup.v[0], words[i]);
+			assert_string_equal(c.copy.v[0], words[i]);
+			assert_string_equal(c.trunk, i % 2 ? "main" : "it's");
+		}
+		strv_release(&p.setup);
+		strv_release(&p.copy);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -482,6 +515,7 @@ int main(void)
 	        cmocka_unit_test(the_worktrees_folder_follows_the_repositorys_place),
 	        cmocka_unit_test(worktrees_outside_need_trust),
 	        cmocka_unit_test(the_trunk_of_a_wrong_file_is_still_told),
+	        cmocka_unit_test(a_proposal_is_read_back_as_it_was),
 	        cmocka_unit_test(the_table_is_whole),
 	        cmocka_unit_test(the_tables_defaults_are_those_that_hold),
 	};
