@@ -9,7 +9,7 @@ await table('20 tasks accepting at once', { needs: ['start', 'done', 'accept', '
   const tasks = [];
   for (let i = 0; i < many; i++) {
     const d = await b.s.ok(['start', `task ${i}`], { cwd: r.dir });
-    r.commit({ [`n${i}.txt`]: `${i}\n` }, `work ${i}`, { cwd: d.worktree });
+    r.commit({ [`n${i}.txt`]: `${i}\n` }, `work ${i}`, { cwd: d.path });
     tasks.push({ ...d, refused: {}, tries: 0 });
   }
   const call = async (words, cwd) => {
@@ -19,11 +19,11 @@ await table('20 tasks accepting at once', { needs: ['start', 'done', 'accept', '
   // As a person or an agent would: done, accept; when told that the trunk went on, update and again.
   const land = async (t) => {
     for (t.tries = 1; t.tries < 200; t.tries++) {
-      let e = await call(['done'], t.worktree);
-      if (e.ok) e = await call(['accept'], t.worktree);
+      let e = await call(['done'], t.path);
+      if (e.ok) e = await call(['accept'], t.path);
       if (e.ok) return;
       t.refused[e.error] = (t.refused[e.error] ?? 0) + 1;
-      if (e.error === 'behind_trunk') await call(['update'], t.worktree);
+      if (e.error === 'behind_trunk') await call(['update'], t.path);
       else if (!e.retryable) throw new Error(`${t.branch}: ${e.error}: ${e.message}`);
     }
     throw new Error(`${t.branch} did not land`);

@@ -11,9 +11,9 @@ await table('done + accept of one small commit, a gate of one job that does noth
       n: rounds(15),
       once: async () => {
         const d = await b.s.ok(['start', `task ${n++}`], { cwd: r.dir });
-        r.commit({ [`n${n}.txt`]: `${n}\n` }, 'work', { cwd: d.worktree });
-        const done = b.time(['abide', 'done'], { cwd: d.worktree });
-        const accept = b.time(['abide', 'accept'], { cwd: d.worktree });
+        r.commit({ [`n${n}.txt`]: `${n}\n` }, 'work', { cwd: d.path });
+        const done = b.time(['abide', 'done'], { cwd: d.path });
+        const accept = b.time(['abide', 'accept'], { cwd: d.path });
         parts.done.push(done);
         parts.accept.push(accept);
         return done + accept;
