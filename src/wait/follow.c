@@ -54,6 +54,14 @@ static int look_up_ancestry(struct scene *s, struct follow *f, struct err *err)
 	return 0;
 }
 
+/* Of two possible names the I-th is it. */
+static void take_name(struct follow *f, size_t i)
+{
+	if (i > 0)
+		mem_set(&f->refs[0], STEAL(f->refs[i]));
+	f->refs_n = 1;
+}
+
 /* Receipts after the baseline, looked for only when trunk or notes moved. */
 static int look_up_receipt(struct scene *s, struct follow *f, struct err *err)
 {
@@ -70,8 +78,10 @@ static int look_up_receipt(struct scene *s, struct follow *f, struct err *err)
 		        git_branch_short(f->refs[i]), &found, &s->warnings, err);
 		if (rc < 0)
 			return -1;
-		if (rc == 0)
+		if (rc == 0) {
 			f->receipt = found;
+			take_name(f, i);
+		}
 	}
 	f->searched_trunk = s->trunk;
 	f->searched_notes = s->notes;
