@@ -188,6 +188,9 @@ static int evaluate_first(struct call_of_wait *w, bool *ret_over, struct err *er
 	}
 	if (scene_judge(s, err) < 0)
 		return -1;
+	/* It is judged once more below: what settles it has to be told then, not now. */
+	for (size_t i = 0; i < s->n; i++)
+		s->c[i].told_run = s->c[i].told_landing = 0;
 	for (size_t i = 0; i < s->n; i++)
 		if (s->c[i].f.refs_n && !s->c[i].held &&
 		        follow_begin(s, &s->c[i], condition_branch(&s->c[i]), err) < 0)
