@@ -6,76 +6,10 @@
 
 #include "store/sql.h"
 
-/* Every so many ends, so many of the oldest events are looked at. */
+/* Every so many begins, so many of the oldest events are looked at. */
 enum { TIDY_EVERY = 16, TIDY_BATCH = 256 };
 
 #define HOUR_MS ((int64_t)3600 * 1000)
-
-/* One word for all that this process records. */
-static const char *invocation(void)
-{
-	static char text[17];
-
-	if (!*text) {
-		unsigned char r[8];
-		random_bytes(r, sizeof(r));
-		for (size_t i = 0; i < sizeof(r); i++)
-			snprintf(text + 2 * i, 3, "%02x", r[i]);
-	}
-	return text;
-}
-
-/* --- Writing ---------------------------------------------------------------- */
-
-char *logbook_pulse(const char *common)
-{
-	AUTOFREE char *dir = store_dir_of(common);
-
-	return path_join(dir, "pulse/p");
-}
-
-/* After the commit, so that whoever wakes by it sees what was written. */
-static void beat(struct store *s)
-{
-	AUTOFREE char *pulse = logbook_pulse(s->common);
-	AUTOFREE char *dir = NULL;
-	int fd;
-
-	if (utimensat(AT_FDCWD, pulse, NULL, 0) == 0)
-		return;
-	dir = path_dir(pulse);
-	mkdir(dir, 0700);
-	fd = open(pulse, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		close(fd);
-}
-
-int64_t logbook_begin(struct store *s, const struct logbook_entry *e)
-{
-	int64_t id;
-
-	if (!s || store_begin(s, STORE_QUICK, NULL) < 0)
-		return 0;
-	if (sql_run(s, NULL,
-	            "INSERT INTO event (invocation, verb, surface, branch, head, about, begun_at, "
-	            "pid,"
-	            " gate_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	            "ttttttiit", invocation(), e->verb, e->surface, e->branch ? e->branch : "",
-	            e->head ? e->head->hex : "", e->about ? e->about : "", clock_wall_ms(),
-	            (int64_t)getpid(), e->gate_digest ? e->gate_digest : "") < 0) {
-		store_rollback(s);
-		return 0;
-	}
-	id = sqlite3_last_insert_rowid(s->db);
-	/* Taken before anybody can see the row: it never looks dead. */
-	store_alive_take(s, ALIVE_EVENT, id);
-	if (store_commit(s, false, NULL) < 0) {
-		store_alive_free(s, ALIVE_EVENT, id);
-		return 0;
-	}
-	beat(s);
-	return id;
-}
 
 /* --- Reading ---------------------------------------------------------------- */
 
@@ -367,6 +301,75 @@ static void tidy(struct store *s)
 		store_rollback(s);
 }
 
+/* --- Writing ---------------------------------------------------------------- */
+
+/* One word for all that this process records. */
+static const char *invocation(void)
+{
+	static char text[17];
+
+	if (!*text) {
+		unsigned char r[8];
+		random_bytes(r, sizeof(r));
+		for (size_t i = 0; i < sizeof(r); i++)
+			snprintf(text + 2 * i, 3, "%02x", r[i]);
+	}
+	return text;
+}
+
+char *logbook_pulse(const char *common)
+{
+	AUTOFREE char *dir = store_dir_of(common);
+
+	return path_join(dir, "pulse/p");
+}
+
+/* After the commit, so that whoever wakes by it sees what was written. */
+static void beat(struct store *s)
+{
+	AUTOFREE char *pulse = logbook_pulse(s->common);
+	AUTOFREE char *dir = NULL;
+	int fd;
+
+	if (utimensat(AT_FDCWD, pulse, NULL, 0) == 0)
+		return;
+	dir = path_dir(pulse);
+	mkdir(dir, 0700);
+	fd = open(pulse, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
+}
+
+int64_t logbook_begin(struct store *s, const struct logbook_entry *e)
+{
+	int64_t id;
+
+	if (!s || store_begin(s, STORE_QUICK, NULL) < 0)
+		return 0;
+	if (sql_run(s, NULL,
+	            "INSERT INTO event (invocation, verb, surface, branch, head, about, begun_at, "
+	            "pid,"
+	            " gate_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	            "ttttttiit", invocation(), e->verb, e->surface, e->branch ? e->branch : "",
+	            e->head ? e->head->hex : "", e->about ? e->about : "", clock_wall_ms(),
+	            (int64_t)getpid(), e->gate_digest ? e->gate_digest : "") < 0) {
+		store_rollback(s);
+		return 0;
+	}
+	id = sqlite3_last_insert_rowid(s->db);
+	/* Taken before anybody can see the row: it never looks dead. */
+	store_alive_take(s, ALIVE_EVENT, id);
+	if (store_commit(s, false, NULL) < 0) {
+		store_alive_free(s, ALIVE_EVENT, id);
+		return 0;
+	}
+	beat(s);
+	/* Here and not at the end, where somebody waits for the answer. */
+	if (id % TIDY_EVERY == 0)
+		tidy(s);
+	return id;
+}
+
 void logbook_end(
         struct store *s, int64_t id, const char *outcome, int64_t duration_ms, int64_t waited_ms)
 {
@@ -380,6 +383,4 @@ void logbook_end(
 		store_rollback(s);
 	store_alive_free(s, ALIVE_EVENT, id);
 	beat(s);
-	if (id % TIDY_EVERY == 0)
-		tidy(s);
 }

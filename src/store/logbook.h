@@ -22,12 +22,12 @@ struct logbook_entry {
 	const char *about;       /* await: what for; else NULL */
 	const char *gate_digest; /* or NULL */
 };
-/* Records the begin and takes its alive byte. 0 when it could not be recorded. */
-int64_t logbook_begin(struct store *s, const struct logbook_entry *e);
 /*
- * The same process's end of ID (0 is ignored): OUTCOME is "ok" or an error
- * slug. Now and then it also forgets a few events past what is kept.
+ * Records the begin and takes its alive byte. 0 when it could not be recorded.
+ * Now and then it also forgets a few events past what is kept.
  */
+int64_t logbook_begin(struct store *s, const struct logbook_entry *e);
+/* The same process's end of ID (0 is ignored): OUTCOME is "ok" or an error slug. */
 void logbook_end(
         struct store *s, int64_t id, const char *outcome, int64_t duration_ms, int64_t waited_ms);
 
