@@ -7,18 +7,15 @@
 #include "cli/output.h"
 #include "cli/status_view.h"
 #include "fleet/fleet.h"
-#include "task/task.h"
 
 /* What `--follow` told last. */
 struct told {
-	char *text;
-	json_t *data; /* without what changes by itself */
+	json_t *data; /* without what changes by itself; NULL: nothing yet */
 };
 
 static int look(struct call *c, struct result *res, struct err *err)
 {
-	if (task_recover(&c->project, err) < 0)
-		return -1;
+	call_recover(c);
 	return fleet_status(&c->project, opt_flag(c, "here"), res, err);
 }
 
@@ -40,9 +37,9 @@ static void still(json_t *v)
 	}
 }
 
-static bool tell_json(struct call *c, struct told *told, const struct result *res)
+/* Whether RES is what was told last. */
+static bool told_already(struct told *told, const struct result *res)
 {
-	AUTOFREE char *line = NULL;
 	AUTOJSON json_t *data = json_deep_copy(res->data);
 
 	still(data);
@@ -50,7 +47,13 @@ static bool tell_json(struct call *c, struct told *told, const struct result *re
 		return true;
 	json_decref(told->data);
 	told->data = STEAL(data);
-	line = output_envelope(c->cmd->name, res, NULL);
+	return false;
+}
+
+static bool tell_json(struct call *c, const struct result *res)
+{
+	AUTOFREE char *line = output_envelope(c->cmd->name, res, NULL);
+
 	return output_write(line, strlen(line));
 }
 
@@ -64,11 +67,11 @@ static void lines(const struct call *c, struct buf *out, const char *label, cons
 }
 
 /* Over what stood there, without a flicker: each line is cleared as it is written. */
-static char *redrawn(const char *text)
+static char *redrawn(const char *text, bool first)
 {
 	AUTOBUF out = {0};
 
-	buf_puts(&out, "\033[H");
+	buf_puts(&out, first ? "\033[2J\033[H" : "\033[H");
 	for (; *text; text++) {
 		if (*text == '\n')
 			buf_puts(&out, "\033[K");
@@ -78,21 +81,18 @@ static char *redrawn(const char *text)
 	return buf_take(&out);
 }
 
-static bool tell_text(struct call *c, struct told *told, const struct result *res)
+static bool tell_text(struct call *c, const struct result *res, bool terminal, bool first)
 {
-	bool terminal = isatty(STDOUT_FILENO) == 1, first = !told->text;
 	AUTOFREE char *text = NULL;
 	AUTOBUF out = {0};
 
 	status_view(c, res->data, &out);
 	lines(c, &out, "warning: ", &res->warnings);
 	lines(c, &out, "next: ", &res->hints);
-	if (!terminal && told->text && strcmp(told->text, buf_str(&out)) == 0)
-		return true;
-	mem_set(&told->text, xstrdup(buf_str(&out)));
-	text = terminal ? redrawn(told->text) : xasprintf("%s%s", first ? "" : "\n", told->text);
-	if (terminal && first && !output_write("\033[2J", 4))
-		return false;
+	if (terminal)
+		text = redrawn(buf_str(&out), first);
+	else
+		text = xasprintf("%s%s", first ? "" : "\n", buf_str(&out));
 	return output_write(text, strlen(text));
 }
 
@@ -125,12 +125,15 @@ static int tell(struct call *c, void *ctx, struct strv *ret_refs, struct strv *r
 {
 	struct told *told = ctx;
 	AUTORESULT res = {0};
+	bool first = !told->data, terminal = !c->json && isatty(STDOUT_FILENO) == 1;
 
-	if ((told->text || told->data) && project_refresh_trunk(&c->project, err) < 0)
+	if (!first && project_refresh_trunk(&c->project, err) < 0)
 		return -1;
 	if (look(c, &res, err) < 0)
 		return -1;
-	*ret_written = c->json ? tell_json(c, told, &res) : tell_text(c, told, &res);
+	/* On a terminal the times go on, too. */
+	if (!told_already(told, &res) || terminal)
+		*ret_written = c->json ? tell_json(c, &res) : tell_text(c, &res, terminal, first);
 	watch_rows(c, res.data, ret_refs, ret_files);
 	return 0;
 }
@@ -141,11 +144,9 @@ static int run(struct call *c, struct result *res, struct err *err)
 	struct follow f = {.tell = tell, .ctx = &told, .bell = true};
 	int rc;
 
-	call_recover(c);
 	if (!opt_flag(c, "follow"))
 		return look(c, res, err);
 	rc = follow_run(c, &f, res, err);
-	free(told.text);
 	json_decref(told.data);
 	return rc;
 }

@@ -1,7 +1,7 @@
 // What is true now, told without changing anything.
 import { appendFileSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, eachZoo, assert, fileTreeDigest } from './lib/index.mjs';
+import { test, eachZoo, assert, waitFor, fileTreeDigest, abideBin } from './lib/index.mjs';
 import { checkEnvelope } from './lib/envelope.mjs';
 
 const row = (data, id) => data.tasks.find((t) => t.id === id || t.branch === id);
@@ -282,4 +282,52 @@ test('--follow without a terminal never moves the cursor', async (s) => {
   const { code, stdout } = await p.done();
   assert.equal(code, 143);
   assert.ok(!stdout.includes('\u001b'));
+});
+
+test('--follow on a terminal redraws in place', async (s) => {
+  const r = await s.repo();
+  const t = r.worktree('t');
+  const p = s.spawn('script', ['-qefc', `${abideBin} status --follow --color=never`, '/dev/null'], { cwd: r.dir, stdin: 'pipe' });
+  await p.line(/even +clean/);
+  r.commit({ x: '1' }, 'x', { cwd: t });
+  await p.line(/\+1 +clean/);
+  p.write('\u0003');
+  await p.done();
+  assert.match(p.stdout(), /^\u001b\[2J\u001b\[H/);
+  assert.match(p.stdout(), /\u001b\[K\r?\n/);
+});
+
+test('colour only where it is asked for', async (s) => {
+  const r = await s.repo();
+  r.worktree('t');
+  assert.doesNotMatch((await s.abide(['status'])).stdout, /\u001b/);
+  assert.match((await s.abide(['status', '--color=always'])).stdout, /\u001b\[1mt\u001b\[0m/);
+});
+
+test('tasks that land, wait for their turn, and leave are told', async (s) => {
+  const gate = s.fifo();
+  const r = await s.repo({ gate: { slow: gate.script } });
+  const [a, b] = [await s.ok(['start', 'a', '--exact']), await s.ok(['start', 'b', '--exact'])];
+  for (const t of [a, b]) r.commit({ [t.id]: '1' }, 'x', { cwd: t.path });
+  const first = s.spawnAbide(['accept', 'a', '--json']);
+  await gate.reached();
+  const second = s.spawnAbide(['accept', 'b', '--json']);
+  await waitFor(async () => (await s.ok(['status'])).landing_queue.length === 2);
+  const d = await s.ok(['status']);
+  assert.deepEqual(d.landing_queue.map((q) => q.branch), [a.branch, b.branch]);
+  assert.equal(row(d, 'a').running.verb, 'accept');
+  assert.match((await s.abide(['status'])).stdout, /Landing queue\n +1 +\S+a /);
+  second.kill('SIGINT');
+  await second.done();
+  // Somebody stands in it: it has landed, and stays until they have gone.
+  const shell = s.spawn('cat', [], { cwd: a.path, stdin: 'pipe' });
+  await gate.release(0);
+  assert.equal((await first.done()).code, 0);
+  const left = row(await s.ok(['status']), 'a');
+  assert.equal(left.state, 'leaving');
+  assert.ok(left.landed_at > 1.5e12);
+  assert.match((await s.abide(['status'])).stdout, /landed, leaving/);
+  shell.end();
+  await shell.done();
+  assert.equal(row(await s.ok(['status']), 'a'), undefined);
 });
