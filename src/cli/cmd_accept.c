@@ -195,7 +195,7 @@ static int take_envelope(
 		err_set(err, ERR_INTERRUPTED,
 		        "The process that was landing `%s` ended without an answer.",
 		        git_branch_short(t->branch));
-		err_hint(err, "See how it stands with %s, which also puts it right.", status);
+		err_hint(err, "See how it stands with `%s`, which also puts it right.", status);
 		return -1;
 	}
 	err_set(err, err_from_slug(slug), "%s", message);
@@ -214,8 +214,8 @@ static void on_running(const struct project *p, const struct task *t, struct res
 	put_task(p, t, result_data(res));
 	json_put_text(res->data, "commit", t->tip.hex);
 	json_put_bool(res->data, "running", true);
-	result_hint(res, "Wait for the landing with %s.", wait);
-	result_hint(res, "See how it stands with %s.", status);
+	result_hint(res, "Wait for the landing with `%s`.", wait);
+	result_hint(res, "See how it stands with `%s`.", status);
 }
 
 /*

@@ -25,7 +25,7 @@ static int cancel(struct call *c, const struct task *t, struct result *res, stru
 	json_put_bool(res->data, "cancelled", rc == 0);
 	if (rc == 0) {
 		AUTOFREE char *again = gate_call(&c->project, t, "done", NULL);
-		result_hint(res, "Start over with %s when a verdict is wanted.", again);
+		result_hint(res, "Start over with `%s` when a verdict is wanted.", again);
 	}
 	return 0;
 }
@@ -36,8 +36,8 @@ static void tell_running(const struct call *c, const struct task *t, struct resu
 	AUTOFREE char *wait = call_text("await", "green", branch, NULL);
 	AUTOFREE char *end = gate_call(&c->project, t, "done", "cancel");
 
-	result_hint(res, "Wait for the verdict with %s.", wait);
-	result_hint(res, "End the gate with %s.", end);
+	result_hint(res, "Wait for the verdict with `%s`.", wait);
+	result_hint(res, "End the gate with `%s`.", end);
 }
 
 static void tell_changed(const struct call *c, struct result *res)
@@ -85,7 +85,7 @@ static int judge(struct call *c, const struct task *t, struct result *res, struc
 		tell_running(c, t, res);
 	} else {
 		AUTOFREE char *accept = gate_call(&c->project, t, "accept", NULL);
-		result_hint(res, "Land it with %s.", accept);
+		result_hint(res, "Land it with `%s`.", accept);
 	}
 	return 0;
 }

@@ -55,7 +55,7 @@ static int behind_trunk(
 	        "`%s` is %lld commit%s behind `%s`, so its gate would judge a tree that cannot "
 	        "land.",
 	        git_branch_short(t->branch), (long long)behind, behind == 1 ? "" : "s", p->trunk);
-	err_hint(err, "Bring the trunk in with %s (in %s), then ask again.", update, t->worktree);
+	err_hint(err, "Bring the trunk in with `%s` (in %s), then ask again.", update, t->worktree);
 	err_data(err, "behind", json_integer(behind));
 	err_data(err, "trunk_tip", json_string(p->trunk_tip.hex));
 	return -1;
@@ -85,7 +85,7 @@ static int not_on_branch(
 	                : s->branch[0] ? "something moved it just now"
 	                               : "",
 	        doing ? doing : "");
-	err_hint(err, "Finish or abort what goes on there (`git status` tells), then %s.", done);
+	err_hint(err, "Finish or abort what goes on there (`git status` tells), then `%s`.", done);
 	return -1;
 }
 
@@ -120,7 +120,7 @@ static int gate_undefined(const struct task *t, const struct config *c, struct e
 	        c->present ? "declares no `gate`" : "is missing");
 	err_hint(err, "Add a line such as `%s` to %s/%s and commit it.", example, t->worktree,
 	        CONFIG_FILE);
-	err_hint(err, "Let %s propose one that fits the project.", init);
+	err_hint(err, "Let `%s` propose one that fits the project.", init);
 	err_data(err, "example", json_string(example));
 	return -1;
 }

@@ -496,7 +496,7 @@ static int not_mine(int64_t id, struct err *err)
 	err_clear(err);
 	err_set(err, ERR_INVALID_ARGUMENTS, "Run %lld was not given to this process.",
 	        (long long)id);
-	err_hint(err, "A gate is run by %s alone.", done);
+	err_hint(err, "A gate is run by `%s` alone.", done);
 	return -1;
 }
 

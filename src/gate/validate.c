@@ -295,7 +295,7 @@ static int red(const struct session *s, struct err *err)
 		err_hint(err, "Look at what also changed in %s while it ran: `git status`.",
 		        s->out.run.worktree);
 	err_hint(
-	        err, "Read the whole output in %s, mend the cause, commit, and run %s.", log, done);
+	        err, "Read the whole output in %s, mend the cause, commit, and run `%s`.", log, done);
 	return told(s, err);
 }
 
@@ -325,7 +325,7 @@ static int dirtied(const struct session *s, struct err *err)
 	        s->out.run.commit.hex, buf_str(&by), s->out.run.worktree, buf_str(&what));
 	err_hint(err,
 	        "Commit those files, let .gitignore name them, or have the job leave them alone; "
-	        "leave the worktree alone while the gate runs; then run %s.",
+	        "leave the worktree alone while the gate runs; then run `%s`.",
 	        done);
 	return told(s, err);
 }
@@ -338,7 +338,7 @@ static int infrastructure(const struct session *s, struct err *err)
 	err_set(err, ERR_GATE_INFRASTRUCTURE,
 	        "The gate of %.10s could not do its work, which is no verdict on the commit: %s",
 	        s->out.run.commit.hex, reason ? reason : "a job could not be started.");
-	err_hint(err, "Put that right, then run %s again.", done);
+	err_hint(err, "Put that right, then run `%s` again.", done);
 	return told(s, err);
 }
 
@@ -349,7 +349,7 @@ static int interrupted(const struct session *s, struct err *err)
 	err_set(err, ERR_INTERRUPTED,
 	        "The runner of the gate of %.10s died before there was a verdict.",
 	        s->out.run.commit.hex);
-	err_hint(err, "Run %s again; it starts over. What it said, if anything, is in %s.", done,
+	err_hint(err, "Run `%s` again; it starts over. What it said, if anything, is in %s.", done,
 	        s->out.run.log_dir);
 	return told(s, err);
 }
@@ -361,7 +361,7 @@ static int cancelled(const struct session *s, struct err *err)
 
 	err_set(err, ERR_CANCELLED, "The gate of %.10s was ended before there was a verdict: %s.",
 	        s->out.run.commit.hex, reason ? reason : "somebody ended it");
-	err_hint(err, "Run %s when a verdict is wanted; it starts over.", done);
+	err_hint(err, "Run `%s` when a verdict is wanted; it starts over.", done);
 	return told(s, err);
 }
 
@@ -406,7 +406,7 @@ static int stopped(struct session *s, struct err *err)
 	        "This call was ended; the gate of %.10s goes on, since it is not this call's "
 	        "alone.",
 	        s->out.run.commit.hex);
-	err_hint(err, "End the gate itself with %s.", cancel);
+	err_hint(err, "End the gate itself with `%s`.", cancel);
 	return told(s, err);
 }
 

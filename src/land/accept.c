@@ -53,7 +53,7 @@ static int gave_up(struct err *err)
 	AUTOFREE char *accept = call_text("accept", NULL);
 
 	err_set(err, ERR_CANCELLED, "The wait for the turn to land was ended.");
-	err_hint(err, "Run %s again to queue anew.", accept);
+	err_hint(err, "Run `%s` again to queue anew.", accept);
 	return -1;
 }
 

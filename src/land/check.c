@@ -172,7 +172,7 @@ static int branch_moved(const struct task *t, const struct oid *now, struct err 
 	        "`%s` %s while it was about to land, and what was not validated does not land.",
 	        git_branch_short(t->branch),
 	        oid_is_set(now) ? "moved to another commit" : "was deleted");
-	err_hint(err, "Run %s again for the commit that is meant now.", accept);
+	err_hint(err, "Run `%s` again for the commit that is meant now.", accept);
 	return -1;
 }
 
@@ -185,8 +185,8 @@ static int trunk_moved(const struct project *p, const struct task *t, struct err
 	        "`%s` moved while `%s` was about to land, without a landing; the work was not "
 	        "validated on top of that.",
 	        p->trunk, git_branch_short(t->branch));
-	err_hint(err, "Bring the trunk in with %s (in %s), then run %s again.", update, t->worktree,
-	        accept);
+	err_hint(err, "Bring the trunk in with `%s` (in %s), then run `%s` again.", update,
+	        t->worktree, accept);
 	return -1;
 }
 

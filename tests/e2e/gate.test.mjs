@@ -34,8 +34,8 @@ test('a green gate leaves a proof that the next call returns without running it'
 test('hints name the task where the caller does not stand in it', async (s) => {
   const { r, tree } = await task(s, { test: 'true' });
   const hint = async (cwd) => (await s.abide(['done', 'feature', '--json'], { cwd })).json.hints[0];
-  assert.equal(await hint(tree), 'Land it with abide accept.');
-  assert.equal(await hint(r.dir), 'Land it with abide accept feature.');
+  assert.equal(await hint(tree), 'Land it with `abide accept`.');
+  assert.equal(await hint(r.dir), 'Land it with `abide accept feature`.');
 });
 
 test('a new commit makes the proof stale', async (s) => {

@@ -20,6 +20,8 @@ export function validatorFor(name) {
   return validators.get(name);
 }
 
+const bareCall = /\babide (init|await|status|start|update|done|accept|drop|log|receipts|doctor|config|schema|completion|help)\b/;
+
 /** Parses and checks result.stdout; returns the envelope or throws with everything that was seen. */
 export function checkEnvelope(result) {
   const complain = (what) => {
@@ -46,6 +48,9 @@ export function checkEnvelope(result) {
     if (key in envelope && !(Array.isArray(envelope[key]) && envelope[key].every((x) => typeof x === 'string' && x !== ''))) {
       complain(`${key} is not a list of sentences`);
     }
+  }
+  for (const hint of envelope.hints ?? []) {
+    if (bareCall.test(hint.replaceAll(/`[^`]*`/g, ''))) complain(`a hint names a call without marking where it begins and ends: ${hint}`);
   }
   // A wait for an ask that was denied, and a doctor that found something bad, have answered (1); a loop
   // stops for a person (3).
