@@ -103,7 +103,8 @@ int wake_hold(struct wake *w, int64_t deadline_mono_ms, int tick_ms, enum wake_r
  * Tells whether the evaluation after the last hint found anything changed. With
  * reftable, where hints cannot be told apart, five in a row that found nothing
  * make hints come spaced: 20 ms, doubling to at most 1 s, until one finds
- * something or 2 s pass without any event. Without effect on the files backend.
+ * something or 2 s pass without any such event. With the files backend this
+ * goes for packed-refs alone, which all refs share.
  */
 void wake_found(struct wake *w, bool found);
 

@@ -23,7 +23,7 @@ await table(`Processor time of an idle wait (watched for ${seconds} s, scaled to
   script('polling script, 0.5 s', 'sleep 0.5');
   script('polling script, 2 s', 'sleep 2');
   script('polling script, 3 s', 'sleep 3');
-  for (const row of rows) if (row.cpu === ownCpu) await row.p.idle();
+  for (const row of rows) if (row.cpu === ownCpu) await row.p.idle().catch((e) => { throw new Error(`${row.name}: ${e.message}\n${row.p.stdout()}${row.p.stderr()}`); });
   await sleep(1000);
   for (const row of rows) row.from = row.cpu(row.p.pid);
   const begun = performance.now();

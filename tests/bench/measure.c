@@ -216,8 +216,16 @@ int main(int argc, char **argv)
 		finish(pid, from);
 		return 0;
 	}
+	if (argc > 2 && strcmp(argv[1], "poll") == 0) {
+		for (;;) {
+			struct stat s;
+			for (int i = 2; i < argc; i++)
+				(void)!stat(argv[i], &s);
+			pause_us(250000);
+		}
+	}
 	fprintf(stderr,
-	        "usage: measure run COMMAND… | measure wake REF GAP_US WAIT_MS FILE… -- "
-	        "COMMAND…\n");
+	        "usage: measure run COMMAND… | measure poll FILE… |\n"
+	        "       measure wake REF GAP_US WAIT_MS FILE… -- COMMAND…\n");
 	return 2;
 }

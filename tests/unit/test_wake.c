@@ -626,73 +626,105 @@ static void table_update(struct place *p)
 	        "mv .git/reftable/tables.list.lock .git/reftable/tables.list");
 }
 
-static int64_t held_back_ms(struct place *p)
+/* A clock that goes on only by jump(): what is due is then exact, whatever the machine does. */
+static int64_t frozen_ms;
+static int64_t frozen_mono_ms(void)
 {
-	int64_t from = real_mono_ms();
+	return frozen_ms + jump_ms;
+}
 
+static enum wake_reason hold_ticking(struct place *p)
+{
+	AUTOERR err = {0};
+	enum wake_reason r = WAKE_BOUND;
+
+	assert_int_equal(wake_hold(p->w, clock_mono_ms() + 1000000, 1, &r, &err), 0);
+	return r;
+}
+
+/* The next hint comes after MS, not earlier; then nothing is found. */
+static void is_held_back(struct place *p, int64_t ms)
+{
 	table_update(p);
-	HINT(p);
-	return real_mono_ms() - from;
+	if (ms) {
+		jump_ms += ms - 1;
+		assert_int_equal(hold_ticking(p), WAKE_TICK);
+		jump_ms += 1;
+	}
+	assert_int_equal(hold_ticking(p), WAKE_HINT);
+	wake_found(p->w, false);
+}
+
+static void open_frozen(struct place *p)
+{
+	table_update(p);
+	frozen_ms = real_mono_ms();
+	clock_source.mono_ms = frozen_mono_ms;
+	open_spec(p, (struct wake_spec){.reftable = true, .refs = asked, .bell = true});
 }
 
 static void fruitless_reftable_hints_are_spaced(void **state)
 {
+	static const int64_t spacing[] = {
+	        0, 0, 0, 0, 0, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000};
 	struct place *p = *state;
-	int64_t total = 0;
 
-	table_update(p);
-	open_spec(p, (struct wake_spec){.reftable = true, .refs = asked, .bell = true});
-	for (int i = 0; i < 5; i++) {
-		held_back_ms(p);
-		wake_found(p->w, false);
-	}
-	/* 20, 40, 80, 160, 320 ms: each at least that long after the one before. */
-	for (int i = 0; i < 5; i++) {
-		total += held_back_ms(p);
-		wake_found(p->w, false);
-	}
-	assert_true(total >= 600);
+	open_frozen(p);
+	for (size_t i = 0; i < NELEMS(spacing); i++)
+		is_held_back(p, spacing[i]);
 	/* Held back, but not beyond the bound, and not forgotten. */
 	table_update(p);
-	assert_int_equal(hold(p, 1), WAKE_HINT);
+	assert_int_equal(hold(p, 0), WAKE_HINT);
 	wake_found(p->w, false);
 	/* The bell is not held back: it concerns waits only. */
 	table_update(p);
 	SH(p, "mkdir -p .git/abide/bell && : >.git/abide/bell/b");
-	assert_int_equal(hold(p, LONG_MS), WAKE_HINT);
+	assert_int_equal(hold_ticking(p), WAKE_HINT);
 	/* A find resets. */
 	wake_found(p->w, true);
-	settle(p);
-	table_update(p);
-	jump(0);
-	assert_int_equal(hold(p, 0), WAKE_HINT);
+	for (size_t i = 0; i < 7; i++)
+		is_held_back(p, spacing[i]);
 }
 
 static void quiet_ends_the_spacing(void **state)
 {
 	struct place *p = *state;
-	enum wake_reason r;
-	AUTOERR err = {0};
 
-	table_update(p);
-	open_spec(p, (struct wake_spec){.reftable = true, .refs = asked});
-	for (int i = 0; i < 12; i++) {
-		table_update(p);
-		jump(1001);
-		assert_int_equal(hold(p, LONG_MS), WAKE_HINT);
+	open_frozen(p);
+	for (int i = 0; i < 5; i++)
+		is_held_back(p, 0);
+	is_held_back(p, 20);
+	jump_ms += 1998; /* less than 2 s after the last event; what is due then is told */
+	is_held_back(p, 0);
+	is_held_back(p, 80);
+	jump_ms += 2000;
+	for (int i = 0; i < 5; i++)
+		is_held_back(p, 0);
+	is_held_back(p, 20);
+}
+
+static void packed_refs_are_spaced_as_reftables_are(void **state)
+{
+	struct place *p = *state;
+
+	frozen_ms = real_mono_ms();
+	clock_source.mono_ms = frozen_mono_ms;
+	open_spec(p, (struct wake_spec){.refs = asked});
+	for (int i = 0; i < 5; i++) {
+		SH(p,
+		        "echo '# pack-refs with: peeled fully-peeled sorted ' >.git/p && mv .git/p "
+		        ".git/packed-refs");
+		assert_int_equal(hold_ticking(p), WAKE_HINT);
 		wake_found(p->w, false);
 	}
-	/* With a clock that stands still the hint would have to wait a second. */
-	table_update(p);
-	assert_int_equal(wake_hold(p->w, clock_mono_ms() + 1000000, 1, &r, &err), 0);
-	assert_int_equal(r, WAKE_TICK);
-	jump(1001);
-	HINT(p);
-	wake_found(p->w, false);
-	jump(2001);
-	table_update(p);
-	assert_int_equal(wake_hold(p->w, clock_mono_ms() + 1000000, 0, &r, &err), 0);
-	assert_int_equal(r, WAKE_HINT);
+	SH(p,
+	        "echo '# pack-refs with: peeled fully-peeled sorted ' >.git/p && mv .git/p "
+	        ".git/packed-refs");
+	jump_ms += 19;
+	assert_int_equal(hold_ticking(p), WAKE_TICK);
+	/* A ref that was asked about is not held back. */
+	GIT(p, "update-ref", "refs/heads/agent/fix", p->commit);
+	assert_int_equal(hold_ticking(p), WAKE_HINT);
 }
 
 static bool git_has_reftable(void)
@@ -929,6 +961,7 @@ int main(void)
 	        WITH_PLACE(one_wake_takes_one_instance_and_gives_it_back),
 	        WITH_PLACE(fruitless_reftable_hints_are_spaced),
 	        WITH_PLACE(quiet_ends_the_spacing),
+	        WITH_PLACE(packed_refs_are_spaced_as_reftables_are),
 	        cmocka_unit_test(real_reftables_tell_every_ref),
 	        WITH_PLACE(the_bound_and_ticks_come),
 	        WITH_PLACE(a_signal_ends_the_hold_at_once),
