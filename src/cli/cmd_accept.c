@@ -320,10 +320,11 @@ static void render(struct call *c, const struct result *res, struct buf *out)
 		buf_puts(out, ", in its own session");
 	buf_putc(out, '\n');
 	if (dry) {
-		out_printf(c, out, STYLE_DIM, "  %s; %s\n",
+		out_printf(c, out, STYLE_DIM, "  %s; %s",
 		        json_flag(d, "gate_needed") ? "the gate would run" : "the gate has passed",
 		        json_flag(d, "would_remove") ? "worktree and branch would go"
 		                                     : "worktree and branch would stay");
+		buf_putc(out, '\n');
 		return;
 	}
 	if (running)

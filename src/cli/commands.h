@@ -23,6 +23,7 @@
 	X(help)                                                                                    \
 	X(init)                                                                                    \
 	X(log)                                                                                     \
+	X(receipts)                                                                                \
 	X(schema)                                                                                  \
 	X(start)                                                                                   \
 	X(status)

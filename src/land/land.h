@@ -82,4 +82,12 @@ int land_accept(struct project *p, const struct task *t, const struct land_optio
  */
 int land_recover(struct project *p, struct err *err);
 
+/*
+ * Adds those of FETCHED (receipt_all() of a remote's notes) that hold and are
+ * not there yet to the receipts of this repository. The store is open for
+ * writing.
+ */
+int land_receipts_union(struct project *p, const char *remote, const struct receipt_rows *fetched,
+        size_t *ret_added, struct err *err);
+
 #endif

@@ -67,4 +67,24 @@ int receipt_find(const struct git *g, const char *trunk, const struct oid *from,
 int receipt_newest(const struct git *g, const char *trunk, const struct oid *to, const char *branch,
         struct receipt *ret, struct strv *warnings, struct err *err);
 
+/* --- All of them --------------------------------------------------------------- */
+
+struct receipt_row {
+	struct oid carrier;
+	struct receipt r; /* raw is NULL where the note holds none */
+	char *why;        /* why it proves nothing; NULL: it holds */
+};
+struct receipt_rows {
+	struct receipt_row *v;
+	size_t n, cap;
+};
+void receipt_rows_release(struct receipt_rows *l);
+#define AUTOROWS CLEANUP(receipt_rows_release) struct receipt_rows
+/*
+ * Every note of REF (full; missing: none) with its verdict in the history of
+ * TO, the newest landing first. Three processes, whatever their number.
+ */
+int receipt_all(const struct git *g, const char *ref, const char *trunk, const struct oid *to,
+        struct receipt_rows *ret, struct err *err);
+
 #endif

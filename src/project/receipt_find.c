@@ -1,7 +1,7 @@
 /*
  * Finding receipts: along a range of history, or by way of the notes tree.
  */
-#include "project/receipt.h"
+#include "project/receipt_own.h"
 
 #include <string.h>
 
@@ -100,32 +100,23 @@ static int found(struct candidate *c, struct receipt *ret)
 
 /* --- A range of history ---------------------------------------------------- */
 
-/* One commit of the range; texts point into git's output. */
-struct node {
-	const char *hex, *parents;
-	bool seen;
-};
-
-static int by_hex(const void *a, const void *b)
+int receipt_node_order(const void *a, const void *b)
 {
-	return strcmp(((const struct node *)a)->hex, ((const struct node *)b)->hex);
+	return strcmp(((const struct receipt_node *)a)->hex, ((const struct receipt_node *)b)->hex);
 }
 
-static struct node *node_of(struct node *v, size_t n, const char *hex)
+struct receipt_node *receipt_node_of(struct receipt_node *v, size_t n, const char *hex)
 {
-	const struct node key = {.hex = hex};
+	const struct receipt_node key = {.hex = hex};
 
-	return n ? bsearch(&key, v, n, sizeof(*v), by_hex) : NULL;
+	return n ? bsearch(&key, v, n, sizeof(*v), receipt_node_order) : NULL;
 }
 
-/*
- * Whether BASE is reachable from HEAD by the range's own commits: 1 yes, 0 no,
- * -1 when BASE lies outside and only git can tell.
- */
-static int reaches(struct node *v, size_t n, const struct oid *base, const struct oid *head)
+int receipt_reaches(
+        struct receipt_node *v, size_t n, const struct oid *base, const struct oid *head)
 {
-	AUTOFREE struct node **todo = xcalloc(n + 1, sizeof(struct node *));
-	struct node *at = node_of(v, n, head->hex);
+	AUTOFREE struct receipt_node **todo = xcalloc(n + 1, sizeof(struct receipt_node *));
+	struct receipt_node *at = receipt_node_of(v, n, head->hex);
 	size_t n_todo = 0;
 
 	if (oid_equal(base, head))
@@ -147,14 +138,14 @@ static int reaches(struct node *v, size_t n, const struct oid *base, const struc
 			p += len + (p[len] == ' ');
 			if (oid_equal(&parent, base))
 				return 1;
-			at = node_of(v, n, parent.hex);
+			at = receipt_node_of(v, n, parent.hex);
 			if (at && !at->seen) {
 				at->seen = true;
 				todo[n_todo++] = at;
 			}
 		}
 	}
-	return node_of(v, n, base->hex) ? 0 : -1;
+	return receipt_node_of(v, n, base->hex) ? 0 : -1;
 }
 
 /* -1 of git_is_ancestor by git's own refusal (a missing object) is a no. */
@@ -185,9 +176,9 @@ static const char *next_field(const struct buf *out, size_t *at, size_t *ret_len
 
 /* Reads "commit, parents, tree, note" records. Git turns a NUL inside a note
    into a line end, so a note cannot add a record. */
-static struct node *read_range(struct search *s, const struct buf *out, size_t *ret_n)
+static struct receipt_node *read_range(struct search *s, const struct buf *out, size_t *ret_n)
 {
-	struct node *v = NULL;
+	struct receipt_node *v = NULL;
 	size_t n = 0, cap = 0, at = 0, len;
 	const char *hex, *parents, *tree, *note;
 
@@ -199,12 +190,12 @@ static struct node *read_range(struct search *s, const struct buf *out, size_t *
 			cap = cap ? 2 * cap : 64;
 			v = xreallocarray(v, cap, sizeof(*v));
 		}
-		v[n++] = (struct node){.hex = hex, .parents = parents};
+		v[n++] = (struct receipt_node){.hex = hex, .parents = parents};
 		if (len && oid_parse(&carrier, hex) && oid_parse(&tree_oid, tree))
 			take_note(s, &carrier, &tree_oid, note, len);
 	}
 	if (n)
-		qsort(v, n, sizeof(*v), by_hex);
+		qsort(v, n, sizeof(*v), receipt_node_order);
 	*ret_n = n;
 	return v;
 }
@@ -221,7 +212,7 @@ int receipt_find(const struct git *g, const char *trunk, const struct oid *from,
 	AUTOFREE char *range =
 	        oid_is_set(from) ? xasprintf("%s..%s", from->hex, to->hex) : xstrdup(to->hex);
 	AUTOPROC p = {.out_cap = OUT_CAP};
-	AUTOFREE struct node *nodes = NULL;
+	AUTOFREE struct receipt_node *nodes = NULL;
 	AUTOERR e = {0};
 	size_t n;
 
@@ -241,7 +232,7 @@ int receipt_find(const struct git *g, const char *trunk, const struct oid *from,
 	tell_newer(&s, warnings);
 	for (size_t i = 0; i < s.n; i++) {
 		struct receipt *r = &s.v[i].r;
-		int inside = reaches(nodes, n, &r->base, &r->head);
+		int inside = receipt_reaches(nodes, n, &r->base, &r->head);
 		bool holds = inside == 1;
 
 		if (inside < 0 && base_holds(g, r, &holds, err) < 0)
@@ -321,13 +312,13 @@ static int by_grep(struct search *s, struct err *err)
 }
 
 /* The small blobs of the notes tree, "PATH" and "id LF" side by side. */
-static int list_blobs(struct search *s, struct strv *paths, struct buf *ids, struct err *err)
+static int list_blobs(
+        const struct git *g, const char *ref, struct strv *paths, struct buf *ids, struct err *err)
 {
 	AUTOPROC p = {0};
 	AUTOSTRV entries = {0};
 
-	if (git_run(git_at_common(s->g), &p, GIT_WORDS("ls-tree", "-r", "-l", "-z", RECEIPT_REF),
-	            err) < 0)
+	if (git_run(git_at_common(g), &p, GIT_WORDS("ls-tree", "-r", "-l", "-z", ref), err) < 0)
 		return -1;
 	if (p.status != 0)
 		return git_complain(&p, "The notes that hold receipts could not be listed", err);
@@ -342,7 +333,7 @@ static int list_blobs(struct search *s, struct strv *paths, struct buf *ids, str
 		if (!tab || !type || type > tab)
 			continue;
 		memcpy(id.hex, type + 6,
-		        strspn(type + 6, "0123456789abcdef") == s->g->hex ? s->g->hex : 0);
+		        strspn(type + 6, "0123456789abcdef") == g->hex ? g->hex : 0);
 		size = strtoll(type + 6 + strlen(id.hex), NULL, 10);
 		if (!oid_is_set(&id) || size <= 0 || size > RECEIPT_CAP)
 			continue;
@@ -352,20 +343,20 @@ static int list_blobs(struct search *s, struct strv *paths, struct buf *ids, str
 	return 0;
 }
 
-/* As by_grep, in two steps, and nothing large is ever read. */
-static int by_blobs(struct search *s, struct err *err)
+int receipt_notes(
+        const struct git *g, const char *ref, receipt_note_fn take, void *ctx, struct err *err)
 {
 	AUTOSTRV paths = {0};
 	AUTOBUF ids = {0};
 	AUTOPROC p = {0};
 	size_t at = 0;
 
-	if (list_blobs(s, &paths, &ids, err) < 0)
+	if (list_blobs(g, ref, &paths, &ids, err) < 0)
 		return -1;
 	p.in = buf_str(&ids);
 	p.in_len = ids.len;
 	p.out_cap = paths.n * (RECEIPT_CAP + 200) + 1;
-	if (git_run(git_at_common(s->g), &p, GIT_WORDS("cat-file", "--batch", "--buffer"), err) < 0)
+	if (git_run(git_at_common(g), &p, GIT_WORDS("cat-file", "--batch", "--buffer"), err) < 0)
 		return -1;
 	for (size_t i = 0; i < paths.n && at < p.out.len; i++) {
 		const char *line = p.out.data + at;
@@ -383,11 +374,16 @@ static int by_blobs(struct search *s, struct err *err)
 		size = strtoull(blob + 6, NULL, 10);
 		if (size > p.out.len - at)
 			break;
-		if (carrier_of(s->g, paths.v[i], strlen(paths.v[i]), &carrier))
-			take_note(s, &carrier, &(struct oid){0}, p.out.data + at, size);
+		if (carrier_of(g, paths.v[i], strlen(paths.v[i]), &carrier))
+			take(ctx, &carrier, p.out.data + at, size);
 		at += size + 1;
 	}
 	return 0;
+}
+
+static void take_blob(void *ctx, const struct oid *carrier, const char *note, size_t len)
+{
+	take_note(ctx, carrier, &(struct oid){0}, note, len);
 }
 
 /*
@@ -429,7 +425,7 @@ static int read_notes(struct search *s, struct err *err)
 	if (rc <= 0)
 		return rc;
 	search_release(s);
-	if (by_blobs(s, &e) == 0)
+	if (receipt_notes(s->g, RECEIPT_REF, take_blob, s, &e) == 0)
 		return 0;
 	/* Without the ref there are no notes; that is no failure. */
 	if (git_refs(s->g, (const char *const[]){RECEIPT_REF, NULL}, &notes, err) < 0)
