@@ -38,6 +38,7 @@ struct child {
 	char room[65536];
 	uv_timer_t stop; /* looks for a signal to this process */
 	int stop_looks;  /* since it came */
+	int patience_ms; /* that was had with it before */
 	bool exited, overflow;
 };
 
@@ -143,6 +144,10 @@ static void on_stop_look(uv_timer_t *timer)
 
 	if (!stop_signal || c->exited)
 		return;
+	if (c->patience_ms < c->p->stop_after_ms) {
+		c->patience_ms += STOP_LOOK_MS;
+		return;
+	}
 	c->p->stopped = true;
 	if (c->stop_looks++ == 0)
 		signal_child(c, SIGTERM);

@@ -25,6 +25,7 @@ struct proc {
 	   kills it (time-out, cap, stop) kills its whole group. */
 	bool apart;
 	bool stoppable;     /* SIGINT or SIGTERM to this process ends the child (TERM, then KILL) */
+	int stop_after_ms;  /* so long it may go on after the signal, to come to its own end */
 	bool out_to_stderr; /* stdout and stderr go to this process's stderr, unread */
 
 	/* What came of it. */

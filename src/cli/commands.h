@@ -26,7 +26,8 @@
 	X(receipts)                                                                                \
 	X(schema)                                                                                  \
 	X(start)                                                                                   \
-	X(status)
+	X(status)                                                                                  \
+	X(update)
 
 #define X(name) extern const struct command cmd_##name;
 COMMAND_TABLE(X)

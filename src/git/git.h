@@ -257,4 +257,25 @@ int git_leftovers(struct git_at at, struct git_leftovers *ret, struct err *err);
 int git_upstream(const struct git *g, const char *ref, char **ret_upstream, int64_t *ret_ahead,
         int64_t *ret_behind, struct err *err);
 
+/* --- Merging (merge.c) ----------------------------------------------------- */
+
+/*
+ * What merging THEIRS into OURS would give, beside any working tree (AT is only
+ * where attributes and submodules are looked up). 0 and the tree; 1: it would
+ * conflict, in these paths (the tree then holds conflict markers).
+ */
+int git_merge_preview(struct git_at at, const struct oid *ours, const struct oid *theirs,
+        struct oid *ret_tree, struct strv *ret_conflicts, struct err *err);
+/*
+ * Merges THEIRS into the branch checked out at AT, hooks and signing as the
+ * user has them, but never asking anything and always as a merge (or a
+ * fast-forward) that is committed. RET is how git ended: what came of it is for
+ * the caller to read from the branch.
+ */
+int git_merge(struct git_at at, const struct oid *theirs, const char *message, struct proc *ret,
+        struct err *err);
+int git_merge_abort(struct git_at at, struct err *err);
+/* MERGE_HEAD of that worktree, "" without one. */
+int git_merge_head(struct git_at at, struct oid *ret, struct err *err);
+
 #endif

@@ -52,4 +52,11 @@ bool ff_locked(const struct git_ff *ff, struct err *err);
 int ff_undo(const struct git *g, const struct git_ff *ff, const struct ff_head *before,
         struct err *err);
 
+/*
+ * git was killed while it took index and files of the checkout from the old
+ * value to the new one (here a tree will do), and the ref did not move: both are
+ * put back. Files that cannot be explained by the move are left, with a warning.
+ */
+int ff_restore(const struct git *g, struct git_ff *ff, struct err *err);
+
 #endif

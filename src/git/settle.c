@@ -326,6 +326,15 @@ static int put_back(const struct git *g, struct git_ff *ff, struct err *err)
 	return p.status == 0 ? 0 : cannot_undo(&p, ff, err);
 }
 
+int ff_restore(const struct git *g, struct git_ff *ff, struct err *err)
+{
+	bool half_way;
+
+	if (index_moved(g, ff, &half_way, err) < 0)
+		return -1;
+	return half_way ? take_back(ff, err) : put_back(g, ff, err);
+}
+
 /* Whether the HEAD of the checkout was moved by this very move. */
 static int moved_by_us(const struct git_ff *ff, bool *ret, struct err *err)
 {
@@ -379,7 +388,7 @@ int git_ff_settle(const struct git *g, struct git_ff *ff, bool *ret_moved, struc
 {
 	AUTOHEAD head = {0};
 	struct oid now;
-	bool half_way, ours;
+	bool ours;
 
 	if (ff_read_ref(g, ff, &now, ret_moved, err) < 0)
 		return -1;
@@ -405,7 +414,5 @@ int git_ff_settle(const struct git *g, struct git_ff *ff, bool *ret_moved, struc
 	/* Somebody carried on from here: what is there is theirs. */
 	if (!oid_equal(&now, &ff->old))
 		return 0;
-	if (index_moved(g, ff, &half_way, err) < 0)
-		return -1;
-	return half_way ? take_back(ff, err) : put_back(g, ff, err);
+	return ff_restore(g, ff, err);
 }

@@ -46,6 +46,17 @@ const char *const schema_migrations[] = {
         "CREATE UNIQUE INDEX task_port ON task (port) WHERE port IS NOT NULL;"
         "CREATE INDEX task_branch ON task (branch);"
 
+        "CREATE TABLE updating ("             /* merges that update has begun: store/update.h */
+        "  git_dir TEXT PRIMARY KEY,"
+        "  worktree TEXT NOT NULL,"
+        "  branch TEXT NOT NULL," /* full ref */
+        "  tip TEXT NOT NULL,"    /* the branch before */
+        "  target TEXT NOT NULL," /* what is merged into it */
+        "  result TEXT NOT NULL," /* the tree that comes out */
+        "  message TEXT NOT NULL,"
+        "  begun_at INTEGER NOT NULL"
+        ") STRICT;"
+
         "CREATE TABLE gate_run ("
         "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
         "  branch TEXT NOT NULL,"

@@ -71,6 +71,7 @@ enum alive_kind {
 	ALIVE_PLACE,
 	ALIVE_LANDING,
 	ALIVE_TASK,
+	ALIVE_UPDATE,
 	ALIVE_INSTANCE, /* a share of the user's file-event instances */
 };
 /* Takes the byte of (KIND, ID) until store_alive_free or death. False: not to be had. */

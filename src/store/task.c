@@ -128,7 +128,10 @@ int task_records_pending(struct store *s, bool *ret, struct err *err)
 	*ret = false;
 	if (!s)
 		return 0;
-	if (sql_prepare(s, &st, err, "SELECT 1 FROM task WHERE step <> 'live' LIMIT 1", "") < 0)
+	if (sql_prepare(s, &st, err,
+	            "SELECT 1 FROM task WHERE step <> 'live' "
+	            "UNION ALL SELECT 1 FROM updating LIMIT 1",
+	            "") < 0)
 		return -1;
 	rc = sql_step(s, st, err);
 	if (rc < 0)

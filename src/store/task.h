@@ -51,7 +51,8 @@ void task_record_list_release(struct task_record_list *l);
 int task_records(struct store *s, struct task_record_list *ret, struct err *err);
 /* 1: none of that id. */
 int task_record_by_id(struct store *s, const char *id, struct task_record *ret, struct err *err);
-/* Whether any record is in another step than LIVE: cheap, for whoever looks. */
+/* Whether any record is in another step than LIVE, or a merge was begun (store/update.h): cheap,
+   for whoever looks. */
 int task_records_pending(struct store *s, bool *ret, struct err *err);
 
 /*

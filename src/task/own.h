@@ -5,6 +5,7 @@
 #define ABIDE_TASK_OWN_H
 
 #include "store/task.h"
+#include "store/update.h"
 #include "task/task.h"
 
 /*
@@ -84,5 +85,10 @@ int own_finish_removal(
 
 /* Removes a task that was LEAVING, or takes it up again when it got new commits. */
 void own_begin_leaving(struct project *p, struct task_record *r);
+
+/* Puts index and files back where a merge that did not get to its end found them. */
+int own_take_back_merge(const struct project *p, const struct update_record *r, struct err *err);
+/* The same for a merge whose process died, unless somebody has worked on it since. */
+void own_recover_update(struct project *p, const struct update_record *r);
 
 #endif

@@ -194,6 +194,21 @@ static void recover_one(struct project *p, const struct task_record *seen)
 	store_alive_free(p->store, ALIVE_TASK, seen->row);
 }
 
+static void recover_updates(struct project *p)
+{
+	AUTOUPDATES l = {0};
+
+	if (update_records(p->store, &l, NULL) < 0)
+		return;
+	for (size_t i = 0; i < l.n; i++) {
+		if (!store_alive_take(p->store, ALIVE_UPDATE, l.v[i].row))
+			continue;
+		if (git_has_ended(l.v[i].worktree))
+			own_recover_update(p, &l.v[i]);
+		store_alive_free(p->store, ALIVE_UPDATE, l.v[i].row);
+	}
+}
+
 int task_recover(struct project *p, struct err *err)
 {
 	AUTORECORDS records = {0};
@@ -209,5 +224,6 @@ int task_recover(struct project *p, struct err *err)
 	for (size_t i = 0; i < records.n; i++)
 		if (actions[records.v[i].step])
 			recover_one(p, &records.v[i]);
+	recover_updates(p);
 	return 0;
 }

@@ -93,6 +93,29 @@ void task_started_release(struct task_started *s);
 int task_start(
         struct project *p, const struct task_start *how, struct task_started *ret, struct err *err);
 
+/* --- Bringing a task up to date (update.c) ------------------------------------ */
+
+struct task_updated {
+	bool merged;
+	struct oid before, after;
+	int64_t commits;     /* that came in */
+	char *from;          /* the word for what was merged */
+	struct strv files;   /* paths that came in */
+	struct strv overlap; /* those of them that the task changes itself */
+	struct strv warnings;
+};
+void task_updated_release(struct task_updated *u);
+#define AUTOUPDATED CLEANUP(task_updated_release) struct task_updated
+/*
+ * Merges FROM (NULL: the trunk's tip) into T and runs its setup again when
+ * something was merged. DIRTY_WORKTREE (changes, a merge or rebase under way,
+ * untracked files in the way; data: files), CONFLICT (data: files),
+ * SIGNING_FAILED, GIT_FAILED (hooks): the task is as it was. INTERRUPTED: the
+ * merge stands, setup failed.
+ */
+int task_update(struct project *p, const struct task *t, const char *from,
+        const struct task_progress *progress, struct task_updated *ret, struct err *err);
+
 /* --- Ending a task (remove.c, recover.c) ----------------------------------- */
 
 struct task_removal {
