@@ -63,7 +63,7 @@ static int list(struct call *c, const char *action, struct result *res, struct e
 	if (word && !json_array_size(json_object_get(res->data, "receipts"))) {
 		AUTOFREE char *all = call_text("receipts", NULL);
 		err_set(err, ERR_UNKNOWN_TARGET, "%.10s carries no receipt.", commit.hex);
-		err_hint(err, "See those that there are with %s.", all);
+		err_hint(err, "See those that there are with `%s`.", all);
 		return -1;
 	}
 	return 0;

@@ -95,12 +95,35 @@ static int take_turn(struct accept *a, struct err *err)
 
 /* --- When the turn has come ---------------------------------------------------------------- */
 
+/*
+ * The newest landing of the branch whose work is on the trunk: one that ended
+ * so, or one that only has its worktree to remove yet. 1: none.
+ */
+static int newest_landed(struct accept *a, struct landing *ret, struct err *err)
+{
+	AUTOLANDINGS live = {0};
+
+	if (landing_live(a->p->store, &live, err) < 0)
+		return -1;
+	for (size_t i = 0; i < live.n; i++) {
+		struct landing *l = &live.v[i];
+
+		if (l->id == a->l.id || strcmp(l->branch, a->l.branch) != 0 ||
+		        strcmp(l->step, land_step_text(LAND_REMOVING)) != 0)
+			continue;
+		*ret = *l;
+		*l = (struct landing){0};
+		return 0;
+	}
+	return landing_landed(a->p->store, a->l.branch, ret, err);
+}
+
 /* Whether this very tip landed by another call while this one waited. 1: no. */
 static int landed_already(struct accept *a, const struct oid *tip, struct err *err)
 {
 	AUTOLANDING l = {0};
 	bool there;
-	int rc = landing_landed(a->p->store, a->l.branch, &l, err);
+	int rc = newest_landed(a, &l, err);
 
 	if (rc != 0)
 		return rc;

@@ -85,7 +85,7 @@ test('changes in the trunk checkout that do not overlap are kept', async (s) => 
   s.write(`${r.dir}/untracked.txt`, 'mine\n');
   await s.ok(['accept', 'fix']);
   assert.equal(r.tip('main'), t.tip);
-  assert.equal(r.git(['status', '--porcelain']), ' M src/main.txt\n?? untracked.txt\n');
+  assert.equal(r.git(['status', '--porcelain']), ' M src/main.txt\n?? untracked.txt');
 });
 
 test('files in the way are named, ignored ones too, and nothing is lost', async (s) => {
