@@ -51,9 +51,10 @@ static int run(struct call *c, struct result *res, struct err *err)
 	AUTOREMOVED gone = {0};
 	json_t *data;
 
-	if (task_place(&c->project, c->dir, c->dir != NULL, err) < 0 ||
-	        task_recover(&c->project, err) < 0 ||
-	        task_drop_find(&c->project, c->words.v[0], &t, err) < 0 ||
+	if (task_place(&c->project, c->dir, c->dir != NULL, err) < 0)
+		return -1;
+	call_recover(c);
+	if (task_drop_find(&c->project, c->words.v[0], &t, err) < 0 ||
 	        call_begin(c, true, *t.branch ? t.branch : NULL, &t.tip, NULL, NULL, err) < 0)
 		return -1;
 	if (task_drop(&c->project, &t, force, &losses, &gone, err) < 0) {

@@ -40,9 +40,9 @@ static int run(struct call *c, struct result *res, struct err *err)
 	        project_need_trunk(&c->project, err) < 0)
 		return -1;
 	if (!how.dry_run) {
-		if (call_begin(c, true, NULL, NULL, NULL, NULL, err) < 0 ||
-		        task_recover(&c->project, err) < 0)
+		if (call_begin(c, true, NULL, NULL, NULL, NULL, err) < 0)
 			return -1;
+		call_recover(c);
 		call_recover(c);
 	}
 	if (task_start(&c->project, &how, &s, err) < 0)

@@ -28,9 +28,10 @@ static int run(struct call *c, struct result *res, struct err *err)
 	AUTOTASK t = {0};
 	AUTOUPDATED u = {0};
 
-	if (task_place(&c->project, c->dir, c->dir != NULL || c->words.n, err) < 0 ||
-	        task_recover(&c->project, err) < 0 ||
-	        task_resolve(&c->project, c->words.n ? c->words.v[0] : NULL, &t, err) < 0 ||
+	if (task_place(&c->project, c->dir, c->dir != NULL || c->words.n, err) < 0)
+		return -1;
+	call_recover(c);
+	if (task_resolve(&c->project, c->words.n ? c->words.v[0] : NULL, &t, err) < 0 ||
 	        call_begin(c, true, t.branch, &t.tip, NULL, NULL, err) < 0 ||
 	        task_update(&c->project, &t, opt_text(c, "from"), &progress, &u, err) < 0)
 		return -1;

@@ -379,7 +379,6 @@ test('what somebody made in the meantime at the same names is not undone', async
 });
 
 test('a start that is at work is not undone by others', async (s) => {
-  const gate = { r: null };
   const f = s.fifo();
   const r = await s.repo({ yaml: `setup: ["${f.script.replaceAll('"', '\\"')}"]\n` });
   const one = s.spawnAbide(['start', 'x', '--exact', '--json']);
