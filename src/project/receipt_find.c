@@ -441,7 +441,7 @@ static int search_tree(
 	sort_candidates(s);
 	tell_newer(s, warnings);
 	for (size_t i = 0; i < s->n; i++) {
-		bool holds;
+		bool holds = false;
 
 		if (judge(s, &s->v[i].r, &holds, err) < 0)
 			return -1;

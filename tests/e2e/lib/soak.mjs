@@ -121,7 +121,7 @@ try {
     assert.ok(seen.lag <= lagLimit, `a wait was held ${seen.lag} ms past its landing (limit ${lagLimit})`);
   } while (Date.now() < end);
   // Every value that the trunk had is a landing with a receipt that verifies.
-  const verified = await s.ok(['receipts', '--verify']);
+  const verified = await s.ok(['receipts', 'verify']);
   assert.equal(verified.receipts.length, rounds * tasks, `${verified.receipts.length} receipts for ${rounds * tasks} landings`);
   repo.git(['merge-base', '--is-ancestor', begin, 'refs/heads/main']);
   repo.git(['fsck', '--no-dangling', '--strict']);
