@@ -74,8 +74,8 @@ function even(s, text) {
     .replaceAll(/\bw-[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{2}\b/g, 'w-HANDLE')
     .replaceAll(/\b[0-9a-f]{40}\b/g, 'ID40').replaceAll(/\b[0-9a-f]{10}\b/g, 'ID10')
     .replaceAll(/\b\d+ (ms|s|m|h|d)\b( \d+ (s|m|h)\b)?/g, 'TIME').replaceAll(/\bport \d+/g, 'port N')
-    .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'WHEN').replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?/g, 'WHEN')
-    .replaceAll(/ {2,}/g, '  ').replaceAll(/[ \t]+$/gm, '');
+    .replaceAll(/\b\d{4}-\d\d-\d\dT[\d:.]+Z?/g, 'WHEN').replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?/g, 'WHEN')
+    .replaceAll(/\(by (ancestry|receipt)\)/g, '(by PROOF)').replaceAll(/ {2,}/g, '  ').replaceAll(/[ \t]+$/gm, '');
 }
 
 /** "$ command" lines (continued by "> " lines) with the output that follows each. */
