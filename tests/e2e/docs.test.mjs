@@ -61,6 +61,23 @@ test('links between documents lead somewhere', async () => {
   }
 });
 
+test('the demo shows the main job and leaves nothing behind', async (s) => {
+  const r = await s.run(join(root, 'scripts/demo'), [], { env: { ABIDE_BIN: abideBin }, timeout: 110000 });
+  assert.equal(r.code, 0, r.stdout + r.stderr);
+  assert.match(r.stdout, /\[ui\] yes {2}landed agent\/api/);
+  assert.match(r.stdout, /2 hold, 0 do not/);
+  assert.match(r.stdout, /All of it held/);
+});
+
+test('the demo fails loudly, and leaves nothing behind, when something is wrong', async (s) => {
+  const broken = s.program('broken', `case "$1" in accept) echo 'no landing today' >&2; exit 1;; *) exec '${abideBin}' "$@";; esac`);
+  const r = await s.run(join(root, 'scripts/demo'), [], { env: { ABIDE_BIN: broken }, timeout: 110000 });
+  assert.equal(r.code, 1);
+  assert.match(r.stdout, /no landing today/);
+  assert.match(r.stderr, /demo: FAILED/);
+  assert.doesNotMatch(r.stdout, /All of it held/);
+});
+
 // --- Examples -----------------------------------------------------------------------
 
 /** Blocks of a document whose info string is "sh run" or "console run", in order. */

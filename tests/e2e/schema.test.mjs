@@ -74,3 +74,18 @@ test('an unknown name is refused with the nearest one', async (s) => {
   assert.ok(e.hints.includes('Did you mean `abide schema envelope`?'));
   await s.refused(['schema', '../../etc/passwd'], 'unknown_target');
 });
+
+test('a receipt that a landing leaves is what its schema says, to the last key', async (s) => {
+  const r = await s.repo({ gate: { test: 'true' } });
+  const { path } = await s.ok(['start', 'fix', '--exact']);
+  const oid = r.commit({ new: '1' }, 'work', { cwd: path });
+  await s.ok(['accept', 'fix']);
+  const note = JSON.parse(r.git(['notes', '--ref=refs/notes/abide', 'show', oid]));
+  const validate = new Ajv2020.default({ strict: false }).compile((await s.ok(['schema', 'receipt', '--strict'])).schema);
+  assert.ok(validate(note), JSON.stringify([validate.errors, note]));
+  for (const key of Object.keys(note)) {
+    if (key === 'accepted') continue;
+    const { [key]: gone, ...rest } = note;
+    assert.ok(!validate(rest), `a receipt without ${key} is valid`);
+  }
+});

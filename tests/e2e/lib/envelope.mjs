@@ -22,6 +22,15 @@ export function validatorFor(name) {
 
 const bareCall = /\babide (init|await|status|start|update|done|accept|drop|log|receipts|doctor|config|schema|completion|help)\b/;
 
+/** What an envelope breaks of its schema, in words, or null. */
+export function schemaErrors(envelope) {
+  const name = envelope.verb || 'envelope';
+  const validate = validatorFor(name);
+  if (!validate || validate(envelope)) return null;
+  const what = validate.errors.map((e) => `${e.instancePath} ${e.message}${e.params.additionalProperty ? `: ${e.params.additionalProperty}` : ''}`);
+  return `the envelope does not match the schema of ${name} (${what.join('; ')})`;
+}
+
 /** Parses and checks result.stdout; returns the envelope or throws with everything that was seen. */
 export function checkEnvelope(result) {
   const complain = (what) => {
@@ -57,10 +66,7 @@ export function checkEnvelope(result) {
   const answered = { await: [1], doctor: [1], loop: [1, 3] }[envelope.verb] ?? [];
   if (envelope.ok && ![0, 124, 130, 143, ...answered].includes(result.code)) complain('ok is true and the exit status says otherwise');
   if (!envelope.ok && [0, 124].includes(result.code)) complain('ok is false and the exit status says otherwise');
-  const validate = validatorFor(envelope.verb || 'envelope');
-  if (validate && !validate(envelope)) {
-    const what = validate.errors.map((e) => `${e.instancePath} ${e.message}${e.params.additionalProperty ? `: ${e.params.additionalProperty}` : ''}`);
-    complain(`the envelope does not match the schema of ${envelope.verb || 'the envelope'} (${what.join('; ')})`);
-  }
+  const broken = schemaErrors(envelope);
+  if (broken) complain(broken);
   return envelope;
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child, processesWith } from './process.mjs';
-import { checkEnvelope } from './envelope.mjs';
+import { checkEnvelope, schemaErrors } from './envelope.mjs';
 import { makeRepo } from './repo.mjs';
 import { waitFor } from './wait.mjs';
 
@@ -148,8 +148,15 @@ export class Sandbox {
     }
     const before = args.includes('--') ? args.slice(0, args.indexOf('--')) : args;
     if (before.includes('--json') && result.signal === null) {
-      if (stream) result.json = result.stdout.split('\n').slice(0, -1).map((line) => JSON.parse(line));
-      else result.json = checkEnvelope(result);
+      if (stream) {
+        result.json = result.stdout.split('\n').slice(0, -1).map((line) => JSON.parse(line));
+        for (const line of result.json) {
+          const broken = 'ok' in line ? schemaErrors(line) : null;
+          if (broken) throw new Error(`${broken}: abide ${args.join(' ')}\n${JSON.stringify(line)}`);
+        }
+      } else {
+        result.json = checkEnvelope(result);
+      }
     }
     return result;
   }
