@@ -8,7 +8,7 @@ enum { WIDTH = 80, OPTION_COLUMN = 26 };
 
 const struct exit_meaning exit_meanings[] = {
         {"0", "done; for await: the condition holds"},
-        {"1", "refused or failed: the request was understood, and the state forbids it"},
+        {"1", "refused or failed; doctor: something is bad"},
         {"2", "usage error"},
         {"3", "a loop halted for a person"},
         {"124", "await: not yet, or settled"},
