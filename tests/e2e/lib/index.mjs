@@ -59,7 +59,7 @@ let zooTests = 0;
 export function eachZoo(name, options, fn) {
   if (typeof options === 'function') [options, fn] = [{}, options];
   const { only, except = [], ...rest } = options;
-  const turn = zooTests++ + process.argv[1].length;
+  const turn = zooTests++ + basename(process.argv[1]).length;
   for (const [i, animal] of zoo.entries()) {
     if (!wholeZoo && (i + turn) % 3 !== 0) continue;
     if ((only && !only.includes(animal.name)) || except.includes(animal.name)) continue;
