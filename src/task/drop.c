@@ -234,7 +234,11 @@ int task_drop(struct project *p, const struct task *t, bool force, struct task_l
 		return would_lose(t, ret_losses, err);
 	if (!force && ret_losses->inside.n)
 		return somebody_inside(t, ret_losses, err);
-	if (task_remove(p, t, &how, ret, err) < 0)
+	rc = task_remove(p, t, &how, ret, err);
+	/* Gone between two looks: another drop was quicker. */
+	if ((rc < 0 || ret->stays) && !t->missing && !fs_is_dir(t->worktree))
+		return just_removed(t, err);
+	if (rc < 0)
 		return -1;
 	if (ret->stays) {
 		err_set(err, ERR_WOULD_LOSE, "`%s` was not dropped. %s", t->id, ret->stays);
