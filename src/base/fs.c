@@ -52,12 +52,12 @@ char *path_real(const char *path)
 	for (size_t n = strlen(trimmed); n > 1 && trimmed[n - 1] == '/'; n--)
 		trimmed[n - 1] = '\0';
 	if (!*trimmed || strcmp(trimmed, "/") == 0 || !strchr(trimmed, '/'))
-		return STEAL(trimmed);
+		return xstrdup(trimmed);
 	dir = path_dir(trimmed);
 	real_dir = path_real(dir);
 	/* Past what exists there are no links: dots can be resolved as text. */
 	if (strcmp(path_base(trimmed), ".") == 0)
-		return STEAL(real_dir);
+		return xstrdup(real_dir);
 	if (strcmp(path_base(trimmed), "..") == 0)
 		return path_dir(real_dir);
 	return path_join(real_dir, path_base(trimmed));

@@ -102,8 +102,8 @@ static void on_dry_run(
 {
 	AUTOFREE char *accept = call_text("accept", "=task", git_branch_short(t->branch), NULL);
 
-	result_hint(res, "Land `%s` on `%s` with `%s`.%s", git_branch_short(t->branch), trunk, accept,
-	        l->gate_needed ? " The gate will run first: there is no proof yet." : "");
+	result_hint(res, "Land `%s` on `%s` with `%s`.%s", git_branch_short(t->branch), trunk,
+	        accept, l->gate_needed ? " The gate will run first: there is no proof yet." : "");
 }
 
 /* What a gate that did not pass tells is in the error's data already. */

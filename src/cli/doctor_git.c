@@ -1,7 +1,5 @@
 #include "cli/doctor.h"
 
-#include <stdio.h>
-
 enum { LARGE_HISTORY = 20000, OLDEST_MAJOR = 2, OLDEST_MINOR = 39 };
 
 /* What git prints, without the last newline; NULL when it ends with another status than 0. */
@@ -28,9 +26,11 @@ void doctor_git(struct doctor *d)
 {
 	AUTOFREE char *said = ask(d, git_at_common(&d->p->git), GIT_WORDS("--version"));
 	const char *version = said && text_starts(said, "git version ") ? said + 12 : said;
-	int major = 0, minor = 0;
+	char *dot = NULL;
+	long major = version ? strtol(version, &dot, 10) : 0;
+	long minor = dot && *dot == '.' ? strtol(dot + 1, NULL, 10) : 0;
 
-	if (!version || sscanf(version, "%d.%d", &major, &minor) != 2) {
+	if (!major) {
 		doctor_row(d, "git", DOCTOR_WARN, NULL, "git did not tell its version.");
 		return;
 	}
@@ -126,12 +126,13 @@ void doctor_history(struct doctor *d)
 	AUTOFREE char *chain = path_join(d->p->git.common, "objects/info/commit-graphs");
 	AUTOFREE char *max = xasprintf("--max-count=%d", LARGE_HISTORY);
 	AUTOFREE char *count = NULL;
+	int64_t n;
 
 	if (!oid_is_set(&d->p->trunk_tip) || fs_exists(graph) || fs_exists(chain))
 		return;
 	count = ask(d, git_at_common(&d->p->git),
 	        GIT_WORDS("rev-list", "--count", max, d->p->trunk_tip.hex));
-	if (!count || atol(count) < LARGE_HISTORY)
+	if (!count || !text_int(count, LARGE_HISTORY, INT64_MAX, &n))
 		return;
 	doctor_row(d, "history", DOCTOR_WARN,
 	        "Write one with `git commit-graph write --reachable`, once; `git maintenance` "

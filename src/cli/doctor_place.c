@@ -252,8 +252,9 @@ static void look_at_lock(
 
 void doctor_locks(struct doctor *d)
 {
+	static const char receipts[] = RECEIPT_REF ".lock";
 	static const char *const shared[] = {"packed-refs.lock", "config.lock", "shallow.lock",
-	        RECEIPT_REF ".lock", "reftable/tables.list.lock"};
+	        receipts, "reftable/tables.list.lock"};
 	static const char *const own[] = {"index.lock", "HEAD.lock"};
 	const char *common = d->p->git.common;
 	AUTOWORKTREES trees = {0};

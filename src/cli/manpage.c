@@ -184,12 +184,10 @@ static void examples(struct buf *out, const char *text)
 	char *command, *about;
 
 	buf_puts(out, ".Sh EXAMPLES\n");
-	for (bool first = true; help_next_example(&text, &command, &about); first = false) {
+	while (help_next_example(&text, &command, &about)) {
 		if (*about)
 			sentence(out, about);
-		buf_puts(out,
-		        *about || first ? ".Bd -literal -offset indent -compact\n"
-		                        : ".Bd -literal -offset indent -compact\n");
+		buf_puts(out, ".Bd -literal -offset indent -compact\n");
 		literal(out, command, strlen(command));
 		buf_puts(out, "\n.Ed\n");
 		free(command);
